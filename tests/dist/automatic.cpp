@@ -307,4 +307,35 @@ TEST_CASE("items of a batch on ranks of their own: where one rank gives up, all 
     CHECK(converged);
 }
 
+TEST_CASE("ranks without items of a batch do not make the choice more careful") {
+  auto const of = [](sparse_tensor<double> const& A, double factor) {
+    auto batch = to_batch<2>(A);
+    for (index_t n = 0; n < A.nnz(); ++n) batch.values()[A.nnz() + n] *= factor;
+    return batch;
+  };
+  auto semidefinite = of(shifted(laplacian(problems::poisson<double>({9, 7})), 1.0), 2.0);  // the second item is semidefinite only
+  auto const L = laplacian(problems::poisson<double>({9, 7}));
+  std::ranges::copy(L.values(), semidefinite.values().data() + L.nnz());
+  for (auto const& [batch, is_spd] : {std::pair{of(shifted(problems::poisson<double>({9, 7}), 1.0), 3.0), true}, {of(problems::convection_diffusion<double>({9, 7}, 1.0), 3.0), false}, {semidefinite, true}}) {
+    auto const b = random<double, Extents<2, dyn>>({2, 63}, 5);
+    auto const c = tensor<double, Extents<2, dyn>>(batch * b);  // in the range, of the singular one too
+    auto const report = try_solve(batch, c).report;
+    auto const whole = properties(batch);
+    CHECK(whole.hermitian == is_spd);
+    for (int ranks : {1, 2, 3, 4, 8})
+      for (auto const& [seen, here] : threads::run(ranks, [&, &batch = batch](auto& world) {
+             mesh<axis<"items">> m(world);
+             auto const D = distribute<Shard<0, Balanced>>(batch, m);
+             return std::pair(detail::properties_on_ranks(D), try_solve(D, distribute<Shard<0, Balanced>>(c, m)).report);
+           })) {
+        INFO(ranks << " ranks: " << here.method << " + " << here.preconditioner << ", " << here.choice << "; one: " << report.method << " + " << report.preconditioner << ", " << report.choice);
+        CHECK((seen.symmetric == whole.symmetric && seen.hermitian == whole.hermitian && seen.positive_diagonal == whole.positive_diagonal && seen.opposed_off_diagonal == whole.opposed_off_diagonal));
+        CHECK((seen.definite == whole.definite && seen.strictly_dominant() == whole.strictly_dominant() && seen.longest_row == whole.longest_row && seen.entries == whole.entries));
+        CHECK(here.converged());
+        CHECK(here.method == report.method);
+        CHECK(here.choice == report.choice);
+      }
+  }
+}
+
 }  // namespace test_automatic

@@ -86,7 +86,7 @@ TEST_CASE("a factorisation that fails on one rank keeps the factors of all") {
   });
   for (auto const& [residual, heard] : errors) {
     CHECK(residual <= 1e-10 * double(norm(b)));
-    CHECK_THAT(heard, Catch::Matchers::ContainsSubstring("is not positive") && Catch::Matchers::ContainsSubstring("rows of rank 2"));
+    CHECK_THAT(heard, Catch::Matchers::ContainsSubstring("is not positive") && Catch::Matchers::ContainsSubstring("the pivot of row 35 ") && Catch::Matchers::ContainsSubstring("found by rank 2"));
   }
 }
 } // namespace test_factorisations

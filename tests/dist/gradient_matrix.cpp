@@ -3,6 +3,7 @@
 #include <complex>
 
 #include <sla/dist/assembly/distribute.hpp>
+#include <sla/dist/grad/check_on_ranks.hpp>
 #include <sla/dist/grad/value_and_gradient.hpp>
 #include <sla/dist/matrix/algebra_gradient.hpp>
 #include <sla/dist/matrix/matrix_gradient.hpp>
@@ -179,5 +180,72 @@ TEST_CASE("gradients through sums and products of distributed matrices are those
     for (auto const& rank : errors)
       for (double e : rank) CHECK(e <= 1e-11 * (1 + std::abs(value)));
   }
+}
+
+namespace {
+/// Value, cotangent and slope of f(D) against one rank's, and whether central differences agree.
+template <class F, class A, class D, class V, class T>
+std::array<double, 4> differences(F const& f, A const& gA, D const& d, D const& tangent, V value, T slope) {
+  auto const [total, hA] = value_and_gradient(f, d);
+  auto const [again, here] = jvp(f, std::tuple(d), std::tuple(tangent));
+  static_assert(std::same_as<typename decltype(hA)::local_type, typename D::local_type>);
+  bool agrees = true;
+  if constexpr (has_directions<D>) agrees = check_gradient(f, std::tie(d), {.step = 1e-4, .out = nullptr}).passed;
+  return {std::abs(total - value), double(norm(gather(hA) - gA)), std::abs(double(gather(here)) - slope), agrees ? 0.0 : 1.0};
+}
+template <class T, class F>
+void check_norms(sparse_tensor<T> const& A, F const& f, bool kinked) {
+  auto const [value, gA] = value_and_gradient(f, A);
+  auto const dA = with_values(A, random<T>(A.nnz(), 6));
+  double const slope = std::get<1>(jvp(f, std::tie(A), std::tie(dA)));
+  for (int ranks : {1, 2, 3, 4, 8})
+    for (bool scattered : {false, true})
+      for (auto const& rank : threads::run(ranks, [&, value = value, &gA = gA](auto& world) {
+             auto const owners = suite::owners_for(A, ranks, scattered);
+             std::vector<double> out;
+             auto const add = [&](auto const& d, auto const& tangent) {
+               auto const errors = differences(f, gA, d, tangent, value, slope);
+               out.insert(out.end(), errors.begin(), errors.end() - (kinked ? 1 : 0));
+             };
+             Rows m(world);
+             add(distribute<SparseShard<0>>(A, m, owners), distribute<SparseShard<0>>(dA, m, owners));
+             add(distribute<SparseShard<1>>(A, m, owners), distribute<SparseShard<1>>(dA, m, owners));
+             add(distribute<Invariant>(A, m), distribute<Invariant>(dA, m));
+             if (ranks % 4 == 0) {
+               mesh<axis<"rows", 2>, axis<"columns">> grid(world);
+               add(distribute<SparseShard<0, Balanced>, SparseShard<1, Balanced>>(A, grid), distribute<SparseShard<0, Balanced>, SparseShard<1, Balanced>>(dA, grid));
+             }
+             return out;
+           }))
+        for (double e : rank) {
+          INFO(ranks << (scattered ? " scattered" : " strips"));
+          CHECK(e <= 1e-11 * (1 + std::abs(value)));
+        }
+}
+}  // namespace
+
+TEST_CASE("gradients of sums and norms of distributed matrices are those of one rank") {
+  auto const A = problems::convection_diffusion<double>({7, 6}, {3.0, 1.0});
+  auto const f = [](auto const& a) { return norm(a) * norm_inf(a) + norm1(a) * sum(a); };
+  check_norms(A, f, true);  // many rows and columns share the largest sums
+  check_norms(with_values(A, random<double>(A.nnz(), 9)), f, false);
+  using C = std::complex<double>;
+  check_norms(with_values(cast<C>(A), random<C>(A.nnz(), 9)), [](auto const& a) { return norm(a) * norm_inf(a) + norm1(a); }, false);
+  // Entry by entry; beside what is no matrix.
+  auto const x = random<double>(42, 1);
+  auto const g = [](auto const& a, auto const& u) { return squared_norm(a * u) / norm(a) + sum(a); };
+  auto const [value, gA, gx] = value_and_gradient(g, A, x);
+  auto const h = [](auto const& a) { return norm(a) * sum(a); };
+  auto const [of_entries, hA] = value_and_gradient(h, A);
+  for (int ranks : {1, 3, 4})
+    for (auto const& rank : threads::run(ranks, [&, value = value, of_entries = of_entries, &gA = gA, &gx = gx, &hA = hA](auto& world) {
+           Rows m(world);
+           auto const D = distribute<SparseShard<0>>(A, m, strips{});
+           auto const on_ranks = [](auto const& a, auto const& u) { return squared_norm(a * u) / convert<"rows", Replicate>(norm(a)) + convert<"rows", Partial<>>(convert<"rows", Replicate>(sum(a))); };
+           auto const [here, dD, dx] = value_and_gradient(on_ranks, D, distribute(x, D.row_layout()));
+           auto const [by_entries, dE] = value_and_gradient(h, distribute<Hyper<>>(A, m, strips{}));
+           return std::array<double, 5>{std::abs(here - value), norm(gather(dD) - gA), apart(gather(dx), gx), std::abs(by_entries - of_entries), norm(gather(dE) - hA)};
+         }))
+      for (double e : rank) CHECK(e <= 1e-11 * (1 + std::abs(value) + std::abs(of_entries)));
 }
 }  // namespace gradient_matrix

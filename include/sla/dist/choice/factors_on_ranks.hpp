@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Factors of a small matrix whose rows are on ranks: the first of the ranks that share it gathers and factors it, and solves for all.
+// Factors of a matrix whose rows are on ranks: the first of the ranks that share it gathers and factors it, and solves for all.
 #pragma once
 
 #include <memory>
@@ -17,9 +17,6 @@
 namespace sla {
 
 namespace detail {
-/// Has every system of D its rows on one axis, without a batch?
-template <class D>
-inline constexpr bool may_be_gathered = has_found_rows<placements_of_t<D>> && !local_of_t<D>::shape_type::is_batched;
 template <class D>
 using matrix_on_first = sparse_tensor<typename local_of_t<D>::value_type, open_shape_t<typename local_of_t<D>::shape_type>, Csr<>>;
 

@@ -140,16 +140,24 @@ bool strict_rows_reach_all_ranks(D const& d, Rows const& rows) {
   return false;
 }
 
-/// What is said of one matrix to hold on every rank of c where it does on all, and the largest counts. Collective.
+/// What is said of one matrix to hold on every rank of c where it does on all that have items of it, and the largest counts. Collective.
 template <class = void>
 void agree_on_properties(any_communicator& c, matrix_properties& p) {
-  double most[] = {double(!p.symmetric),       double(!p.hermitian),   double(!p.positive_diagonal), double(!p.opposed_off_diagonal), double(p.definite), -double(p.definite), double(p.zero_diagonals),
-                   double(!p.strictly_dominant()), double(p.longest_row), double(p.lower_bandwidth),     double(p.upper_bandwidth),      double(p.entries),  double(p.batch)};
+  constexpr int counts = 6, kinds = 6;
+  double most[5 + counts + kinds] = {double(!p.symmetric),    double(!p.hermitian),    double(!p.positive_diagonal), double(!p.opposed_off_diagonal), double(!p.strictly_dominant()), double(p.zero_diagonals),
+                                     double(p.longest_row), double(p.lower_bandwidth), double(p.upper_bandwidth),    double(p.entries),               double(p.batch)};
+  double* const definite = most + 5 + counts;
+  definite[int(p.definite)] = 1;
+  if (p.batch == 0) std::ranges::fill(most, 0.0);  // all holds of no items
   all_reduce(c, std::span<double>(most), monoid::maximum);
   p.symmetric = most[0] == 0, p.hermitian = most[1] == 0, p.positive_diagonal = most[2] == 0, p.opposed_off_diagonal = most[3] == 0;
-  if (most[4] != -most[5]) p.definite = definiteness::unknown;
-  p.zero_diagonals = index_t(most[6]), p.longest_row = index_t(most[8]), p.lower_bandwidth = index_t(most[9]), p.upper_bandwidth = index_t(most[10]);
-  p.entries = index_t(most[11]), p.batch = index_t(most[12]), p.strictly_dominant_rows = most[7] == 0 ? p.rows * p.batch : 0;
+  p.zero_diagonals = index_t(most[5]), p.longest_row = index_t(most[6]), p.lower_bandwidth = index_t(most[7]), p.upper_bandwidth = index_t(most[8]);
+  p.entries = index_t(most[9]), p.batch = index_t(most[10]), p.strictly_dominant_rows = most[4] == 0 ? p.rows * p.batch : 0;
+  double const* const first = std::find(definite, definite + kinds, 1.0);
+  if (first == definite + kinds) return;  // no rank has items
+  p.definite = definiteness(first - definite);
+  for (int k = 0; k < kinds; ++k)
+    if (definite[k] == 1) p.definite = weaker(p.definite, definiteness(k));
 }
 
 /// The properties of D, by rows, or copies, the same on every rank: what the automatic choice asks of them, which is no place, no skew symmetry, no zero columns. Of blocks

@@ -38,14 +38,13 @@ void reduce_over_sharing(D const& d, std::span<T> numbers) {
   if constexpr (is_grid<List>) all_reduce(d.mesh().communicator(sparse_axis<List, 0>), numbers);
   if constexpr (owners_axis<List> >= 0) all_reduce(d.mesh().communicator(is_grid<List> ? sparse_axis<List, 1> : owners_axis<List>), numbers);
 }
-/// The largest sum of |a| over a row, Side 0, or a column, 1, of every item. Collective: what ranks have of one row or column meets first.
+/// The sums of |a| over the rows, Side 0, or columns, 1, that a rank has: of whole ones, so of rows of a D by entries those that it owns. Collective.
 template <int Side, class D>
-auto largest_sums(D const& d) {
+auto sums_of_lines(D const& d) {
   using List = placements_of_t<D>;
   constexpr int along = sparse_axis<List, 1 - Side>; // the ranks of this axis have the same rows (columns)
-  constexpr bool entries = by_entries<List>, on_owners = entries || (Side == 1 && sparse_dim<List> == 0);
   auto sums = absolute_sums<Side == 0>(d.local());
-  if constexpr (on_owners) {
+  if constexpr (by_entries<List> || (Side == 1 && sparse_dim<List> == 0)) {
     auto const& plan = *(Side == 0 ? d.handle()->fold : d.handle()->halo);
     row_shape const each{d.local().batch_count(), local_of_t<D>::shape_type::block_cols};
     decltype(sums) own(std::size_t(plan.own() * each.size()));
@@ -54,10 +53,24 @@ auto largest_sums(D const& d) {
   } else if constexpr (along >= 0) {
     all_reduce(d.mesh().communicator(along), std::span(sums));
   }
-  auto out = largest(sums, d.local().batch_count());
-  constexpr int across = on_owners ? owners_axis<List> : sparse_axis<List, Side>;
-  if constexpr (across >= 0) all_reduce(d.mesh().communicator(across), std::span(out), monoid::maximum);
+  return sums;
+}
+/// The axis of the ranks that have other rows, or columns; none is -1.
+template <int Side, class D, class List = placements_of_t<D>>
+inline constexpr int axis_across = by_entries<List> || (Side == 1 && sparse_dim<List> == 0) ? owners_axis<List> : sparse_axis<List, Side>;
+/// The largest of them of every item.
+template <int Side, class D>
+auto largest_sums(D const& d) {
+  auto out = largest(sums_of_lines<Side>(d), d.local().batch_count());
+  if constexpr (constexpr int across = axis_across<Side, D>; across >= 0) all_reduce(d.mesh().communicator(across), std::span(out), monoid::maximum);
   return out;
+}
+/// Numbers of D as a whole: one computation, which the ranks that share D all make, Invariant.
+template <class Numbers, class Local, class Mesh, class... P>
+auto common_numbers_of(distributed<Local, Mesh, P...> const& d, Numbers numbers) {
+  auto layout = std::make_shared<shared_layout<Mesh>>();
+  layout->mesh = d.mesh();
+  return distributed<Numbers, Mesh, std::conditional_t<P::kind == placement_kind::sparse_shard || P::kind == placement_kind::hyper, Invariant, P>...>(std::move(numbers), std::move(layout));
 }
 
 /// d_j for the columns j that a rank holds of D: d whole, or sharded as they are.

@@ -162,13 +162,69 @@ auto perform(op::diagonal, conversion_to<F> format, X const& v) {
   return record(v.home(), perform(op::diagonal{}, format, v.value()), std::move(rule));
 }
 
-/// Refused: these are plain numbers, which every rank has.
+namespace detail {
+/// What a norm y of D hands to this rank's entries, where g is its cotangent. Collective.
+template <class Op, class D, class Y, class G>
+auto norm_contribution_on_ranks(D const& d, Y const& y, G const& g) {
+  constexpr int side = std::same_as<Op, op::norm1>, across = axis_across<side, D>;
+  decltype(squared_sums(d.local())) sums;
+  if constexpr (!std::same_as<Op, op::norm>) sums = sums_of_lines<side>(d);
+  return norm_contribution<Op>(d.local(), y, g, sums, [&](index_t ties) {
+    if constexpr (across >= 0) ties = all_reduce(d.mesh().communicator(across), ties);
+    return ties;
+  });
+}
+template <class Op, class A>
+concept LargestOfEntries = (std::same_as<Op, op::norm1> || std::same_as<Op, op::norm_inf>) && by_entries<placements_of_t<plain_t<A>>>;
+/// Numbers of all ranks that share D: one of each item, or all of them.
+template <class D, class Number>
+auto summed_over_sharing(D const& d, std::vector<Number> numbers) {
+  reduce_over_sharing(d, std::span(numbers));
+  return number_per_item(d.local().shape(), numbers);
+}
+/// sum(D) or a norm of it, and its rule.
+template <class Op, TracedRows A>
+auto traced_number(A const& a) {
+  using D = plain_t<A>;
+  auto const m = part_of(a);
+  if constexpr (std::same_as<Op, op::norm1> && sparse_dim<placements_of_t<D>> == 0) {
+    return traced_number<op::norm_inf>(trace_transposed<false>(a));
+  } else if constexpr (std::same_as<Op, op::sum>) {
+    auto rule = linear_in(
+        m, [m](auto const&, auto const& g) { return sum_contribution(m.value().local(), part_of_cotangent(g)); }, [](auto const&, auto const& d) { return sum(d); });
+    return record(a.home(), common_numbers_of(m.value(), sum(m.value())), std::move(rule));
+  } else {
+    require_single_entries(m.value().local());
+    auto rule = linear_in(
+        m, [m](auto const& y, auto const& g) { return norm_contribution_on_ranks<Op>(m.value(), y.local(), part_of_cotangent(g)); },
+        [m](auto const& y, auto const& d) {
+          using Number = decltype(number_of_item(y.local(), 0));
+          return summed_over_sharing(d, slopes_along<Number>(d.local(), norm_contribution_on_ranks<Op>(m.value(), y.local(), 1.0)));
+        });
+    return record(a.home(), common_numbers_of(m.value(), perform(Op{}, m.value())), std::move(rule));
+  }
+}
+} // namespace detail
+/// The number of a traced D is distributed, Invariant where ranks share D: a loss; `convert<"rows", Replicate>(n)` stands before vectors and beside pending sums.
+/// Gradient: that of one rank; rows or columns of all ranks whose sums are the largest share it. Cost: as of the number, and in norm1 of rows that of transposed(D).
 template <class Op, detail::TracedRows A>
-  requires(std::same_as<Op, op::sum> || std::same_as<Op, op::squared_norm> || detail::SparseNorm<Op>)
-double perform(Op, A const&) {
-  static_assert(always_false<A>, "sla: sum(D), norm(D), squared_norm(D), norm1(D), norm_inf(D) of a traced distributed D have no gradient: that of a D on one rank has one, "
-                                 "and so has squared_norm(D * x); norm(D.value()) is a constant");
-  return 0;
+  requires((std::same_as<Op, op::sum> || detail::SparseNorm<Op>) && !detail::LargestOfEntries<Op, A>)
+auto perform(Op, A const& a) {
+  return detail::traced_number<Op>(a);
+}
+/// Refused: no rank has whole rows or columns of D.
+template <class Op, detail::TracedRows A>
+  requires detail::LargestOfEntries<Op, A>
+auto perform(Op, A const& a) -> decltype(detail::traced_number<op::norm>(a)) {
+  static_assert(always_false<A>, "sla: norm1(D), norm_inf(D) of a traced D that is distributed entry by entry have no gradient: no rank has whole rows or columns of it; those of a D by rows, "
+                                 "columns or rectangles have one, and so have norm(D) and sum(D)");
+  return detail::traced_number<op::norm>(a);
+}
+/// Refused, as of plain sparse tensors.
+template <detail::TracedRows A>
+auto perform(op::squared_norm, A const& a) {
+  static_assert(always_false<A>, "sla: squared_norm(D) of a distributed matrix: norm(D) is its root, and has a gradient");
+  return detail::traced_number<op::norm>(a);
 }
 
 } // namespace sla

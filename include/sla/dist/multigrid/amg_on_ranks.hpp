@@ -167,10 +167,8 @@ auto perform(op::setup, amg_in<Stored> const& p, D const& d) {
     if (d.rows() != d.cols()) throw shape_error(text("amg: D is ", d.rows(), " x ", d.cols(), ", and must be square"));
     return rank_amg<amg_in<Stored>, D>(p, d);
   } else {
-    return detail::with_own_block(d, [&](auto const& block) {
-      auto m = p.setup(block);
-      return local_preconditioner<decltype(m)>(std::move(m));
-    });
+    auto m = detail::with_own_block(d, [&](auto const& block) { return p.setup(block); });
+    return local_preconditioner<decltype(m)>(std::move(m), d);
   }
 }
 

@@ -1,86 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Solving on a mesh: what the driver of solve/linear/linear.hpp must know of a distributed operator, and preconditioners of the local
-// block (rows and columns of one rank). The methods are those of one rank.
+// Solving on a mesh: what the driver of solve/linear/linear.hpp must know of a distributed operator. The methods are those of one rank.
 #pragma once
 
 #include <utility>
 
-#include <sla/dist/matrix/matrix_product.hpp>
-#include <sla/dist/matrix/stored_transpose.hpp>
-#include <sla/dist/matrix/to_entries.hpp>
-#include <sla/dist/solve/memory_on_ranks.hpp>
+#include <sla/dist/matrix/matrix_functions.hpp>
+#include <sla/dist/matrix/multiply_on_ranks.hpp>
+#include <sla/dist/solve/local_preconditioner.hpp>
 #include <sla/dist/solve/mesh_space.hpp>
+#include <sla/solve/direct/direct.hpp>
 #include <sla/solve/linear/choose.hpp>
 #include <sla/solve/linear/linear.hpp>
 #include <sla/solve/precond/composed/chebyshev.hpp>
-#include <sla/tensor/arrange/slice.hpp>
 
 namespace sla {
 
-namespace detail {
-/// f() on every rank, where f sees the rows of D by their local numbers. An error on one rank is thrown on all, and says so.
-template <class D, class F>
-auto with_local_rows(D const& d, F const& f) {
-  return together(d.mesh().world(), [&] {
-    try {
-      return f();
-    } catch (value_error const& e) {
-      if constexpr (owners_axis<placements_of_t<D>> >= 0) {
-        auto const& rows = *d.handle()->rows;
-        throw value_error(text(e.what(), " (rows of rank ", rows.rank(), ", which owns ", rows.words(),
-                               ", are counted in its local order, ascending)"));
-      } else {
-        throw;
-      }
-    }
-  });
-}
-/// The same with f(the block of D that reads this rank's part only): what local preconditioners see.
-template <class D, class F>
-auto with_own_block(D const& d, F const& f) {
-  if constexpr (by_entries<placements_of_t<D>>) {
-    auto const block = own_block(d);
-    return with_local_rows(d, [&] { return f(block); });
-  } else {
-    return with_local_rows(d, [&] {
-      using Memory = typename local_of_t<D>::memory_type;
-      if constexpr (sparse_axis<placements_of_t<D>> >= 0 && !Memory::is_host)  // once per set-up
-        return f(to<Memory>(cols(to<host_memory>(d.local()), 0, d.handle()->halo->own())));
-      else if constexpr (sparse_axis<placements_of_t<D>> >= 0)
-        return f(cols(d.local(), 0, d.handle()->halo->own()));
-      else
-        return f(d.local());
-    });
-  }
-}
-} // namespace detail
-
-/// A preconditioner of each rank's own block (block Jacobi over the ranks): no communication.
-template <class M>
-class local_preconditioner {
-public:
-  explicit local_preconditioner(M m) : m_(std::move(m)) {}
-  M const& local() const { return m_; }
-  auto adjoint() const
-    requires requires(M const& m) { m.adjoint(); }
-  {
-    using Adjoint = decltype(m_.adjoint());
-    return local_preconditioner<Adjoint>(m_.adjoint());
-  }
-  template <class D>
-  void update(D const& d) {
-    M next = m_;  // one rank's failure leaves all ranks as they were
-    detail::with_own_block(d, [&](auto const& block) { return next.update(block), 0; });
-    m_ = std::move(next);
-  }
-
-private:
-  M m_;
-};
-template <class M, DistributedExpr X>
-auto operator*(local_preconditioner<M> const& m, X&& x) {
-  return detail::distributed_like(std::forward<X>(x), [&](auto&& node) { return as_node(m.local() * std::move(node)); });
-}
 /// Of the whole of A, whose rows are on ranks: its products exchange halos.
 template <DistributedSparse A, DistributedExpr X>
 auto operator*(applied_chebyshev<A> const& m, X&& x) {
@@ -89,6 +23,12 @@ auto operator*(applied_chebyshev<A> const& m, X&& x) {
 }
 
 namespace detail {
+/// Has every system of D its rows on one axis, without a batch?
+template <class D>
+inline constexpr bool may_be_gathered = has_found_rows<placements_of_t<D>> && !local_of_t<D>::shape_type::is_batched;
+template <factorization Kind>
+struct factor_on_first; // dist/choice/factors_on_ranks.hpp
+
 /// Vectors on ranks for an operator of scalars T.
 template <class T, class Mesh, class B>
 struct distributed_vector;
@@ -140,7 +80,7 @@ struct linear_world<distributed<sparse_tensor<T, S, F, Memory>, Mesh, P...>> : d
   using operator_type = A;
   static constexpr int axis = detail::owners_axis<placements<P...>>;
   static constexpr bool by_entries = detail::by_entries<placements<P...>>;
-  static constexpr bool has_all_rows = axis < 0, is_chosen_for = Memory::is_host && !by_entries;
+  static constexpr bool is_gathered = Memory::is_host && detail::may_be_gathered<A>, is_factored = axis < 0 || is_gathered, is_chosen_for = Memory::is_host && !by_entries;
 
   template <class B>
   static constexpr bool accepts = DistributedExpr<B>;
@@ -164,7 +104,7 @@ struct linear_world<distributed<sparse_tensor<T, S, F, Memory>, Mesh, P...>> : d
   static void check(A const& a, bool square) {
     if (square && a.rows() != a.cols())
       throw shape_error(text("solve(A, b): A is ", a.rows(), " x ", a.cols(), ", and must be square; for least squares, least_squares(A, b)"));
-    detail::with_local_rows(a, [&] { return linear_world<sparse_tensor<T, S, F, Memory>>::check(a.local(), false), 0; });
+    detail::with_local_rows<true>(a, [&] { return linear_world<sparse_tensor<T, S, F, Memory>>::check(a.local(), false), 0; });
   }
   template <class V>
   static auto zero_of_domain(A const& a, V const& b) {
@@ -200,7 +140,7 @@ struct linear_world<distributed<sparse_tensor<T, S, F, Memory>, Mesh, P...>> : d
       typename V::local_type local(typename V::local_type::extents_type(V::local_type::extents_type::from(node.extents())), uninitialized);
       typename rank_spaces<Memory>::immediate space;
       fuse(space, set(local, node));
-      detail::require_finite(local, "b");
+      detail::require_finite(local, "b", S::batch_extents::rank);
       return V(std::move(local), layout);
     });
   }
@@ -226,6 +166,12 @@ struct linear_world<distributed<sparse_tensor<T, S, F, Memory>, Mesh, P...>> : d
     if constexpr (axis >= 0) size = all_reduce(a.mesh().communicator(axis), size);
     return size == 0;
   }
+  template <factorization Kind>
+  static detail::factor_on_first<Kind> of_whole(factor<Kind> const&)
+    requires is_gathered
+  {
+    return {};
+  }
   template <class M>
   static constexpr bool sets_up = !Memory::is_host || detail::SetsUp<M, A> || detail::SetsUp<M, typename A::local_type>;  // elsewhere `setup` says more
   template <class M>
@@ -243,10 +189,8 @@ struct linear_world<distributed<sparse_tensor<T, S, F, Memory>, Mesh, P...>> : d
       else
         return p.setup(a);
     } else if constexpr (requires { typename M::preconditioner_tag; }) {
-      return detail::with_own_block(a, [&](auto const& block) {
-        auto m = p.setup(block);
-        return local_preconditioner<decltype(m)>(std::move(m));
-      });
+      auto m = detail::with_own_block(a, [&](auto const& block) { return p.setup(block); });
+      return local_preconditioner<decltype(m)>(std::move(m), a);
     } else {
       return p;
     }
@@ -274,12 +218,9 @@ struct linear_world<distributed<sparse_tensor<T, S, F, Memory>, Mesh, P...>> : d
     else
       return to<Memory>(adjointed(to<host_memory>(a)));
   }
-  /// Numbers of A as a whole: one computation, which the ranks that share A all make, Invariant.
   template <class Numbers>
   static auto common(A const& a, Numbers numbers) {
-    auto layout = std::make_shared<shared_layout<Mesh>>();
-    layout->mesh = a.mesh();
-    return distributed<Numbers, Mesh, std::conditional_t<P::kind == placement_kind::sparse_shard || P::kind == placement_kind::hyper, Invariant, P>...>(std::move(numbers), std::move(layout));
+    return detail::common_numbers_of(a, std::move(numbers));
   }
   /// On every rank, so that all of them go on, or none.
   static bool same_pattern(A const& a, A const& a2) {

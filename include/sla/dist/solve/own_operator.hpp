@@ -105,7 +105,7 @@ template <class T, class Mesh, class... P>
 struct linear_world<rank_operator<T, Mesh, P...>> : detail::placed_world {
   using A = rank_operator<T, Mesh, P...>;
   using operator_type = A;
-  static constexpr bool has_all_rows = false;
+  static constexpr bool is_factored = false;
   template <class B>
   static constexpr bool accepts = DistributedExpr<B>;
   template <class B>

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <span>
+#include <vector>
 
 #include <sla/expr/sparse/norms.hpp>
 #include <sla/grad/operation/traced_sparse.hpp>
@@ -25,12 +26,12 @@ auto number_of_item(Y const& y, index_t item) {
 }
 
 /// The values that a norm y of A hands to the entries of A: g A / y, or g A / |A| in the rows, or columns, whose sum is the largest;
-/// where several are, they share g equally. 0 is the subgradient of |a| at 0, and of the norm of zeros.
-template <class Op, class A, class Y, class G>
-auto norm_contribution(A const& a, Y const& y, G const& g) {
+/// where several are, they share g equally. 0 is the subgradient of |a| at 0, and of the norm of zeros. sums: those of |a| over rows or columns;
+/// everywhere(ties) is how many are the largest of an item, where others have some of its rows or columns too.
+template <class Op, class A, class Y, class G, class R, class Everywhere>
+auto norm_contribution(A const& a, Y const& y, G const& g, std::vector<R> const& sums, Everywhere const& everywhere) {
   constexpr bool columns = std::same_as<Op, op::norm1>;
   using S = typename A::shape_type;
-  using R = decltype(op::widen_abs::apply(kernel_t<typename A::value_type>{}));
   tensor<R, std::conditional_t<columns, domain_extents_t<S>, range_extents_t<S>>> weights([&] {
     if constexpr (columns)
       return a.domain();
@@ -38,8 +39,6 @@ auto norm_contribution(A const& a, Y const& y, G const& g) {
       return a.range();
   }());
   index_t const items = a.batch_count(), side = items > 0 ? weights.size() / items : 0;
-  std::vector<R> sums;
-  if constexpr (!std::same_as<Op, op::norm>) sums = absolute_sums<!columns>(a);
   for (index_t b = 0; b < items; ++b) {
     R const number = R(number_of_item(y, b)), share = R(number_of_item(g, b));
     std::span<R> const of_item(weights.data() + b * side, std::size_t(side));
@@ -47,7 +46,7 @@ auto norm_contribution(A const& a, Y const& y, G const& g) {
       std::ranges::fill(of_item, number > 0 ? share / number : R{});
     } else {
       std::span<R const> const lines(sums.data() + b * side, std::size_t(side));
-      auto const ties = std::ranges::count(lines, number);
+      index_t const ties = everywhere(index_t(std::ranges::count(lines, number)));
       std::ranges::transform(lines, of_item.begin(), [&](R line) { return line == number ? share / R(ties) : R{}; });
     }
   }
@@ -55,6 +54,24 @@ auto norm_contribution(A const& a, Y const& y, G const& g) {
     return values(scale_rows(a, weights));
   else
     return values(scaled_by<!columns>(with_values(a, contribution<op::abs, 0>(values(a), as_node(R(1)))), weights));
+}
+template <class Op, class A, class Y, class G>
+auto norm_contribution(A const& a, Y const& y, G const& g) {
+  std::vector<decltype(op::widen_abs::apply(kernel_t<typename A::value_type>{}))> sums;
+  if constexpr (!std::same_as<Op, op::norm>) sums = absolute_sums<std::same_as<Op, op::norm_inf>>(a);
+  return norm_contribution<Op>(a, y, g, sums, [](index_t ties) { return ties; });
+}
+/// Re (slope, d) of each item, where the former has the values of the derivative of a real number by the entries of d.
+template <class Number, class D, class Values>
+std::vector<Number> slopes_along(D const& d, Values const& values) {
+  auto const slope = with_values(d, values);
+  std::vector<Number> out;
+  for (index_t b = 0; b < d.batch_count(); ++b) {
+    auto const c = item_values(slope, b);
+    auto const t = item_values(d, b);
+    out.push_back(sum(binary<real_pairing, std::remove_const_t<decltype(c)>, std::remove_const_t<decltype(t)>>{c, t}));
+  }
+  return out;
 }
 /// g for all entries of its batch item.
 template <class A, class G>
@@ -82,14 +99,7 @@ auto perform(Op op, A const& a) {
   auto const m = detail::operand_of(owner);
   detail::require_single_entries(m.value());
   auto const push = [m](auto const& y, auto const& d) {
-    auto const slope = with_values(d, detail::norm_contribution<Op>(m.value(), y, 1.0));
-    std::vector<decltype(detail::number_of_item(y, 0))> out;
-    for (index_t b = 0; b < d.batch_count(); ++b) {
-      auto const c = detail::item_values(slope, b);
-      auto const t = detail::item_values(d, b);
-      out.push_back(sum(binary<detail::real_pairing, std::remove_const_t<decltype(c)>, std::remove_const_t<decltype(t)>>{c, t}));
-    }
-    return detail::number_per_item(d.shape(), out);
+    return detail::number_per_item(d.shape(), detail::slopes_along<decltype(detail::number_of_item(y, 0))>(d, detail::norm_contribution<Op>(m.value(), y, 1.0)));
   };
   return record(a.home(), detail::as_number(perform(op, m.value())),
                         linear_in(m, [m](auto const& y, auto const& g) { return detail::norm_contribution<Op>(m.value(), y, g); }, push));

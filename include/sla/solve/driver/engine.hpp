@@ -17,6 +17,7 @@
 #include <sla/solve/precond/identity.hpp>
 #include <sla/solve/precond/lanczos.hpp>
 #include <sla/solve/seam/method.hpp>
+#include <sla/solve/seam/numbered_error.hpp>
 
 namespace sla {
 
@@ -291,7 +292,7 @@ public:
   using value_error::value_error;
 };
 [[noreturn]] inline void refuse_setup(value_error const& e) {
-  if (typeid(e) != typeid(value_error)) throw;  // a type of the user's
+  if (typeid(e) != typeid(value_error) && typeid(e) != typeid(numbered_error)) throw;  // a type of the user's
   throw setup_refused(e.what());
 }
 /// The preconditioner that p asks for; one that is set up already is itself.

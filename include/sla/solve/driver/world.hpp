@@ -16,6 +16,7 @@
 #include <sla/solve/precond/triangles.hpp>
 #include <sla/solve/seam/measure.hpp>
 #include <sla/solve/seam/method.hpp>
+#include <sla/solve/seam/numbered_error.hpp>
 #include <sla/solve/seam/space.hpp>
 #include <sla/tensor/arrange/transpose.hpp>
 #include <sla/tensor/build/block.hpp>
@@ -26,7 +27,8 @@ namespace sla {
 /// The world of operators A. A specialisation supplies
 ///   operator_type              A: `prepare(A)` is meant for it
 ///   is_square, fits<B>         optional: what the types know of the shapes of A and b
-///   has_all_rows               optional: false, if no rank holds the whole of a system
+///   is_factored                optional: false, if direct methods cannot factor it
+///   of_whole(factor)           optional: what direct methods are set up by, where that is not their preconditioner()
 ///   is_chosen_for              optional: true, if the automatic choice has a look at such operators (choice_world)
 ///   accepts<B>                 may B be a right-hand side? (false: another `perform` is meant)
 ///   placed<B>, refuse<B>()     optional: does B lie as A wants it? The sentence that says why not
@@ -62,21 +64,26 @@ template <class A>
 concept OwnOperator = requires { typename A::linear_operator_tag; };
 
 namespace detail {
-/// Errors: the first element that is NaN or infinite, by its place.
+/// Errors: the first element that is NaN or infinite, by its place. rows: the axis of the rows of A.
 template <class T, class E, class Memory>
-void require_finite(tensor<T, E, Memory> const& x, char const* name) {
+void require_finite(tensor<T, E, Memory> const& x, char const* name, int rows = 0) {
   if constexpr (!Memory::is_host) {
-    if (!(norm_inf(x - x) == 0)) require_finite(to<host_memory>(x), name);  // NaN for NaN and infinity; without elements 0
+    if (!(norm_inf(x - x) == 0)) require_finite(to<host_memory>(x), name, rows);  // NaN for NaN and infinity; without elements 0
   } else {
     index_t const bad = first_where(x.size(), [p = kernel_pointer(x.data())](index_t n) { return !is_finite(p[n]); }, light_below);
     if (bad < 0) return;
-    std::string place;
+    std::string before, after;
+    index_t row = 0;
     for (int a = E::rank, n = 0; n < a; ++n) {
       index_t below = 1;
       for (int c = n + 1; c < a; ++c) below *= x.extent(c);
-      place += (n ? ", " : "") + std::to_string(bad / below % x.extent(n));
+      index_t const at = bad / below % x.extent(n);
+      if (n == rows)
+        row = at;
+      else
+        (n < rows ? before : after) += n < rows ? text(at, ", ") : text(", ", at);
     }
-    throw value_error(text("solve: ", name, '(', place, ") is ", x[bad], "; every element must be a finite number"));
+    throw numbered_error("solve: ", name, '(', before, row_number{row}, after, ") is ", x[bad], "; every element must be a finite number");
   }
 }
 
@@ -196,8 +203,8 @@ struct sparse_world : tensor_world<A> {
       for (index_t i = 0; i < a.rows(); ++i)
         a.pattern().view().for_row(i, [&](index_t s, index_t j) {
           if (s == slot)
-            throw value_error(text(who, ": A(", i, ", ", j, ')', a.block_size > 1 ? text(", in block entry ", bad % a.block_size) : "",
-                                   S::is_batched ? text(", of batch item ", item) : "", " is ", numbers[bad], "; every entry must be a finite number"));
+            throw detail::numbered_error(who, ": A(", detail::row_number{i}, ", ", detail::col_number{j}, ')', a.block_size > 1 ? text(", in block entry ", bad % a.block_size) : "",
+                                   S::is_batched ? text(", of batch item ", item) : "", " is ", numbers[bad], "; every entry must be a finite number");
         });
     } else if (!(norm_inf(values(a) - values(a)) == 0)) {  // as in require_finite
       auto const there = to<host_memory>(a);

@@ -39,8 +39,8 @@ struct configuration {
   M method;
   P preconditioner;
 };
-/// Those that the options name.
-template <class... Options>
+/// Those that the options name, for operators A.
+template <class A, class... Options>
 auto configured(Options const&... options) {
   automatic const unnamed{};
   none const absent{};
@@ -48,7 +48,9 @@ auto configured(Options const&... options) {
   auto const& p = pick<wants_preconditioner>(options..., absent);
   using M = std::remove_cvref_t<decltype(method)>;
   using P = std::remove_cvref_t<decltype(p)>;
-  if constexpr (requires { method.preconditioner(); })
+  if constexpr (requires { linear_world<A>::of_whole(method.preconditioner()); })
+    return configuration<decltype(method.method()), decltype(linear_world<A>::of_whole(method.preconditioner()))>{method.method(), linear_world<A>::of_whole(method.preconditioner())};
+  else if constexpr (requires { method.preconditioner(); })
     return configuration<decltype(method.method()), decltype(method.preconditioner())>{method.method(), method.preconditioner()};
   else if constexpr (std::same_as<M, automatic>)
     return configuration<M, none>{method, {}};
@@ -102,9 +104,9 @@ struct prepare_laws {
   static constexpr bool names_method = (wants_method<Options>::value || ...);
   static constexpr bool fit_together = !brings_preconditioner || !(takes_none<Options> || ...);
   static constexpr bool named = !brings_preconditioner || names_method;
-  static constexpr bool has_all_rows = [] {
-    if constexpr (requires { World::has_all_rows; })
-      return World::has_all_rows;
+  static constexpr bool is_factored = [] {
+    if constexpr (requires { World::is_factored; })
+      return World::is_factored;
     else
       return true;
   }();
@@ -120,7 +122,7 @@ struct prepare_laws {
     else
       return requires { sizeof(automatic_choice<std::conditional_t<Chosen<A>, automatic, A>>); };
   }();
-  static constexpr bool can_factor = has_all_rows || !(factors_all<Options> || ...);
+  static constexpr bool can_factor = is_factored || !(factors_all<Options> || ...);
   template <class O>
   static constexpr bool asks_little = !OwnOperator<A> || !(PreconditionerOptions<O> || factors_all<O>) || requires(O const& p, A const& a) { p.setup(a); };
   static constexpr bool needs_no_entries = (asks_little<Options> && ...);
@@ -131,7 +133,7 @@ struct prepare_laws {
   static_assert(is_square, "sla: solve(A, b): A must be square; for least squares, least_squares(A, b)");
   static_assert(fit_together, "sla: solve(A, b, method, preconditioner): a direct or automatic method takes no preconditioner; name a Krylov method such as gmres{}");
   static_assert(named, "sla: solve(A, b, preconditioner): name the method too, such as gmres{}; the automatic choice picks both");
-  static_assert(can_factor, "sla: solve(A, b, method): the rows of A are sharded over ranks, and direct methods factor a matrix that one rank holds; name a Krylov method, such as gmres{}, ilu0{}");
+  static_assert(can_factor, "sla: solve(A, b, method): of matrices on ranks direct methods factor those sharded by rows, without a batch, in host memory, which the first rank gathers; name a Krylov method, such as gmres{}, ilu0{}");
   static_assert(can_pick, "sla: solve(A, b) picks a method for sparse tensors in host memory, on ranks for those by rows; here, name one: solve(A, b, gmres{}); on ranks also a preconditioner: solve(D, db, cg{}, jacobi{})");
   static_assert(!can_pick || !named || may_pick, "sla: solve(A, b) picks a method, which may be one of factors: include <sla/solve.hpp> in the place of <sla/krylov.hpp>; or name a method: solve(A, b, gmres{})");
   static_assert(allows_for_it, "sla: solve(A, b, method, inner(...)): an inner iteration is another operator at every step; name the method that allows for it, fgmres{}");
@@ -246,7 +248,7 @@ template <class A, class B, class... Options>
   } else {
     World::check(a, detail::wants_square<detail::method_of_t<Options...>>);
     auto const& vector = World::right_hand_side(a, b);
-    auto const [method, p] = detail::configured(options...);
+    auto const [method, p] = detail::configured<A>(options...);
     using Method = std::remove_cvref_t<decltype(method)>;
     using P = std::remove_cvref_t<decltype(p)>;
     if constexpr (std::same_as<Method, automatic>) {
@@ -269,7 +271,7 @@ template <class A, class... Options>
   if constexpr (!detail::PlainOperator<Operator, Options...>) {
     return perform(op::prepare{}, std::forward<A>(a), options...);
   } else if constexpr (detail::prepare_laws<Operator, Options...>::hold) {
-    auto const [method, p] = detail::configured(options...);
+    auto const [method, p] = detail::configured<Operator>(options...);
     return prepared<Operator, std::remove_cvref_t<decltype(method)>, std::remove_cvref_t<decltype(p)>>(std::forward<A>(a), method, p);
   } else {
     return detail::none{};

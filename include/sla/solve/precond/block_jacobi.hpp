@@ -10,6 +10,7 @@
 #include <sla/core/held.hpp>
 #include <sla/expr/sparse/product.hpp>
 #include <sla/solve/precond/little.hpp>
+#include <sla/solve/seam/numbered_error.hpp>
 #include <sla/tensor/build/entries.hpp>
 
 namespace sla {
@@ -76,9 +77,9 @@ void invert_blocks(buffer<T>& blocks, index_t rows, index_t size) {
   index_t const bad = first_where(singular.size(), [&](index_t block) { return singular[block] != 0; });
   if (bad < 0) return;
   index_t const row = bad % each * size, item = bad / each;
-  throw value_error(text("block_jacobi: the diagonal block of row", size > 1 ? text("s ", row, " to ", row + size - 1) : text(' ', row),
-                         item > 0 ? text(", of batch item ", item) : "",
-                         " is singular; permute rows or choose a size so that none is, or use ilu0 or lu"));
+  std::string const why = text(item > 0 ? text(", of batch item ", item) : "", " is singular; permute rows or choose a size so that none is, or use ilu0 or lu");
+  if (size > 1) throw numbered_error("block_jacobi: the diagonal block of rows ", row_number{row}, " to ", row_number{row + size - 1}, why);
+  throw numbered_error("block_jacobi: the diagonal block of row ", row_number{row}, why);
 }
 } // namespace detail
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <type_traits>
 
+#include <sla/solve/seam/numbered_error.hpp>
 #include <sla/tensor/build/entries.hpp>
 #include <sla/tensor/structure/row_scan.hpp>
 
@@ -42,9 +43,9 @@ void require_hermitian(sparse_tensor<T, S, Csr<Col, Ptr>> const& A, char const* 
     if (row < 0) continue;
     pattern.for_row(row, [&](index_t s, index_t j) {
       differences(row, s, j, [&](index_t p, index_t q, K v, K w) {
-        throw value_error(text(who, ": A is not ", is_complex<T> ? "Hermitian" : "symmetric", ": entry (", row * P + p, ", ", j * P + q, ") is ",
-                               user_t<T>(v), ", and entry (", j * P + q, ", ", row * P + p, ") is ", user_t<T>(w),
-                               b > 0 ? text(", in batch item ", b) : "", "; use ", remedy));
+        row_number const i{row * P + p, true}, other{j * P + q, true};  // the columns are those of the rows
+        throw numbered_error(who, ": A is not ", is_complex<T> ? "Hermitian" : "symmetric", ": entry (", i, ", ", other, ") is ", user_t<T>(v), ", and entry (", other, ", ", i, ") is ",
+                             user_t<T>(w), b > 0 ? text(", in batch item ", b) : "", "; use ", remedy);
       });
     });
   }

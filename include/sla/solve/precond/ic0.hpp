@@ -9,6 +9,7 @@
 
 #include <sla/solve/precond/hermitian.hpp>
 #include <sla/solve/precond/triangles.hpp>
+#include <sla/solve/seam/numbered_error.hpp>
 
 namespace sla {
 
@@ -100,9 +101,9 @@ private:
 
   template <class = void>
   [[noreturn]] static void refuse(index_t row, index_t item, double tried) {
-    throw value_error(text("ic0: the pivot of row ", row, item > 0 ? text(" of batch item ", item) : "", " is not positive",
+    throw detail::numbered_error("ic0: the pivot of row ", detail::row_number{row}, item > 0 ? text(" of batch item ", item) : "", " is not positive",
                            tried > 0 ? text(" even with a shift of ", tried, ": A is not positive definite; use ilu0 or lu")
-                                     : "; shift the diagonal, ic0{.shift = 1e-3}, or use ilu0 or lu"));
+                                     : "; shift the diagonal, ic0{.shift = 1e-3}, or use ilu0 or lu");
   }
 };
 

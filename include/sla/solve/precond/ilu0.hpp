@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <sla/solve/precond/triangles.hpp>
+#include <sla/solve/seam/numbered_error.hpp>
 
 namespace sla {
 
@@ -36,7 +37,7 @@ void eliminate_items(Layout const& layout, T* values, index_t batch, char const*
     buffer<index_t> place(rows, uninitialized);
     std::fill(place.begin(), place.end(), index_t(-1));
     for (index_t i = 0; i < rows; ++i)
-      if (!eliminate_row<P>(layout, values + b * stride, i, place)) throw value_error(text(wrong, i, b > 0 ? text(" of batch item ", b) : "", remedy));
+      if (!eliminate_row<P>(layout, values + b * stride, i, place)) throw numbered_error(wrong, row_number{i}, b > 0 ? text(" of batch item ", b) : "", remedy);
   });
 }
 } // namespace detail

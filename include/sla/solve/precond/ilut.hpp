@@ -15,6 +15,7 @@
 #include <sla/solve/precond/little.hpp>
 #include <sla/solve/precond/sweep.hpp>
 #include <sla/solve/precond/triangles.hpp>
+#include <sla/solve/seam/numbered_error.hpp>
 
 namespace sla {
 
@@ -235,8 +236,8 @@ private:
       detail::threshold_elimination<P, kernel_t<T>> elimination(a.rows(), recipe_.drop_tolerance, recipe_.fill);
       for (index_t i = 0; i < a.rows(); ++i)
         if (char const* const wrong = elimination.add(a.pattern().view(), values + b * a.batch_stride(), i))
-          throw value_error(text("ilut: ", wrong, " in row ", i, b > 0 ? text(" of batch item ", b) : "",
-                                 "; permute rows so that the diagonal is large, drop less (a smaller .drop_tolerance, a larger .fill), or use jacobi or lu"));
+          throw detail::numbered_error("ilut: ", wrong, " in row ", detail::row_number{i}, b > 0 ? text(" of batch item ", b) : "",
+                                 "; permute rows so that the diagonal is large, drop less (a smaller .drop_tolerance, a larger .fill), or use jacobi or lu");
       out->items[std::size_t(b)] = elimination.template factors<T, Col>();
     });
     for (auto const& item : out->items) out->entries += item.pattern.nnz();

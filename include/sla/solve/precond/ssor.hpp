@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <sla/solve/precond/triangles.hpp>
+#include <sla/solve/seam/numbered_error.hpp>
 
 namespace sla {
 
@@ -48,8 +49,8 @@ struct ssor {
         return !regular;
       });
       if (singular >= 0)
-        throw value_error(text("ssor: the diagonal ", P > 1 ? "block" : "entry", " of row ", singular, b > 0 ? text(" of batch item ", b) : "",
-                               P > 1 ? " is singular" : " is zero", "; permute rows so that none is, or use lu"));
+        throw detail::numbered_error("ssor: the diagonal ", P > 1 ? "block" : "entry", " of row ", detail::row_number{singular}, b > 0 ? text(" of batch item ", b) : "",
+                               P > 1 ? " is singular" : " is zero", "; permute rows so that none is, or use lu");
       parallel_ranges(A.rows(), [&](index_t lo, index_t hi) {
         for (index_t i = lo; i < hi; ++i) {
           for (index_t s = ptr[i]; s < diagonal[i]; ++s)

@@ -11,6 +11,7 @@
 #include <sla/core/held.hpp>
 #include <sla/solve/precond/little.hpp>
 #include <sla/solve/precond/sweep.hpp>
+#include <sla/solve/seam/numbered_error.hpp>
 #include <sla/tensor/build/block.hpp>
 #include <sla/tensor/build/borrow.hpp>
 #include <sla/tensor/build/entries.hpp>
@@ -86,7 +87,7 @@ struct triangle_layout {
     auto const slots = diagonal_positions(*pattern);
     index_t const bare = first_where(slots.size(), [&](index_t i) { return slots[i] < 0; });
     if (bare >= 0)
-      throw value_error(text(who, ": row ", bare, " has no diagonal entry; store it, permute rows so that each has one, or use lu"));
+      throw numbered_error(who, ": row ", row_number{bare}, " has no diagonal entry; store it, permute rows so that each has one, or use lu");
     if constexpr (Lower) pattern = lower_triangle(*pattern, slots);
     diagonal = buffer<Ptr>(slots.size(), uninitialized);
     for (index_t i = 0; i < slots.size(); ++i) diagonal[i] = Ptr(Lower ? index_t(pattern->row_ptr[i + 1]) - 1 : slots[i]);

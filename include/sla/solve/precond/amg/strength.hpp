@@ -8,6 +8,7 @@
 
 #include <sla/solve/precond/amg/grid/recognise.hpp>
 #include <sla/solve/precond/amg/options.hpp>
+#include <sla/solve/seam/numbered_error.hpp>
 #include <sla/tensor/build/counting.hpp>
 #include <sla/tensor/storage/dense.hpp>
 
@@ -100,7 +101,7 @@ amg_rows<T> look_at_rows(amg_matrix<T> const& A, amg_smoother const& smoother, i
   out.norm = norm.value;
   index_t const bare = first_where(n, [&, phase = out.phase.data()](index_t i) { return phase[i] == K{}; });
   if (bare >= 0 && level == 0)
-    throw value_error(text("amg: the diagonal entry of row ", bare, " is zero or not stored; permute rows so that none is, or use ilu0, lu, or row_norms with minres"));
+    throw numbered_error("amg: the diagonal entry of row ", row_number{bare, true}, " is zero or not stored; permute rows so that none is, or use ilu0, lu, or row_norms with minres");
   return out;
 }
 

@@ -15,6 +15,7 @@
 #include <sla/solve/precond/jacobi.hpp>
 #include <sla/solve/precond/lanczos.hpp>
 #include <sla/solve/precond/triangles.hpp>
+#include <sla/solve/seam/numbered_error.hpp>
 
 namespace sla {
 
@@ -38,8 +39,8 @@ struct definite_diagonal {
       auto const* const d = kernel_pointer(inverse.data());
       index_t const bad = first_where(inverse.size(), [&](index_t n) { return !(real_of(d[n]) > 0); });
       if (bad >= 0)
-        throw value_error(text("chebyshev: A is not positive definite: the diagonal entry of row ", bad / S::block_rows % A.rows(),
-                               " is not positive; use ", definite_remedy));
+        throw numbered_error("chebyshev: A is not positive definite: the diagonal entry of row ", row_number{bad / S::block_rows % A.rows()},
+                               " is not positive; use ", definite_remedy);
     }
     return applied_jacobi<T, range_extents_t<S>, Memory>(std::move(inverse), A.batch_count(), S::block_rows);
   }

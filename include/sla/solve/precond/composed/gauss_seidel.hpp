@@ -12,6 +12,7 @@
 #include <sla/core/held.hpp>
 #include <sla/solve/precond/scalar_rows.hpp>
 #include <sla/solve/precond/sweep.hpp>
+#include <sla/solve/seam/numbered_error.hpp>
 #include <sla/tensor/arrange/transpose.hpp>
 
 namespace sla {
@@ -173,8 +174,8 @@ private:
       return !(size > 0);
     });
     if (bare >= 0)
-      throw value_error(text("gauss_seidel: the diagonal entry of row ", bare, batch_item > 0 ? text(" of batch item ", batch_item) : "",
-                             " is zero or not stored; permute rows so that none is, or use lu"));
+      throw detail::numbered_error("gauss_seidel: the diagonal entry of row ", detail::row_number{bare}, batch_item > 0 ? text(" of batch item ", batch_item) : "",
+                             " is zero or not stored; permute rows so that none is, or use lu");
     return {std::move(A), std::move(inverse)};
   }
 

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Preconditioners of the local block (rows and columns of one rank), and what a report tells of those of all ranks.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sla/dist/matrix/matrix_product.hpp>
+#include <sla/dist/matrix/stored_transpose.hpp>
+#include <sla/dist/matrix/to_entries.hpp>
+#include <sla/dist/solve/memory_on_ranks.hpp>
+#include <sla/solve/seam/method.hpp>
+#include <sla/solve/seam/numbered_error.hpp>
+#include <sla/solve/seam/report.hpp>
+#include <sla/tensor/arrange/slice.hpp>
+
+namespace sla {
+
+namespace detail {
+/// What is said behind words that count rows as a rank does.
+template <class = void>
+std::string in_local_order(row_partition const& rows) {
+  return text(" (rows of rank ", rows.rank(), ", which owns ", rows.words(), ", are counted in its local order, ascending)");
+}
+/// f() on every rank, where f sees the rows of D by their local numbers: those that the rank owns, or the rows of D.local(), which are others where entries are
+/// distributed. An error on one rank is thrown on all, names the rank, and rows by their numbers in the whole where it can.
+template <bool OfLocal = false, class D, class F>
+auto with_local_rows(D const& d, F const& f) {
+  return together(d.mesh().world(), [&] {
+    if constexpr (owners_axis<placements_of_t<D>> < 0) {
+      return f();
+    } else {
+      using S = typename local_of_t<D>::shape_type;
+      auto const& rows = *d.handle()->rows;
+      try {
+        return f();
+      } catch (numbered_error const& e) {
+        global_places<D> const places{d};
+        throw value_error(text(e.with(S::block_rows, S::block_cols, [&](index_t i) { return OfLocal ? places.row(i) : rows.global(i); }, [&](index_t j) { return places.col(j); }), " (found by rank ",
+                               rows.rank(), ')'));
+      } catch (value_error const& e) {
+        throw value_error(e.what() + in_local_order(rows));
+      }
+    }
+  });
+}
+/// The same with f(the block of D that reads this rank's part only): what local preconditioners see.
+template <class D, class F>
+auto with_own_block(D const& d, F const& f) {
+  if constexpr (by_entries<placements_of_t<D>>) {
+    auto const block = own_block(d);
+    return with_local_rows(d, [&] { return f(block); });
+  } else {
+    return with_local_rows(d, [&] {
+      using Memory = typename local_of_t<D>::memory_type;
+      if constexpr (sparse_axis<placements_of_t<D>> >= 0 && !Memory::is_host)  // once per set-up
+        return f(to<Memory>(cols(to<host_memory>(d.local()), 0, d.handle()->halo->own())));
+      else if constexpr (sparse_axis<placements_of_t<D>> >= 0)
+        return f(cols(d.local(), 0, d.handle()->halo->own()));
+      else
+        return f(d.local());
+    });
+  }
+}
+} // namespace detail
+
+namespace detail {
+/// What a report tells of preconditioners of ranks' own blocks: the same on all ranks that share a matrix.
+struct block_words {
+  struct failed {
+    reason why = reason::converged;
+    std::string what;
+  };
+  std::vector<failed> failures = {};  ///< of items: that of the first rank that has one
+  std::size_t bytes = 0;              ///< of all ranks
+  std::string remark = {};            ///< of the first rank
+
+  /// Of copies each rank's own. Collective.
+  template <class M, class D>
+  static block_words of(M const& m, D const& d) {
+    constexpr int axis = owners_axis<placements_of_t<D>>;
+    block_words out;
+    if constexpr (counts_failures<M>) {
+      out.bytes = m.bytes();
+      for (index_t b = 0; b < m.batch_count(); ++b) {
+        auto const& failure = m.failure(b);
+        out.failures.push_back({failure.why, failure.what});
+        if constexpr (requires { failure.in_solves; }) out.failures.back().what += failure.in_solves;
+        if constexpr (axis >= 0)
+          if (failure.why != reason::converged && d.handle()->rows->ranks() > 1) out.failures.back().what += in_local_order(*d.handle()->rows);
+      }
+    }
+    if constexpr (remarks_text<M>) out.remark = m.remark();
+    if constexpr (axis >= 0) out.agree(d.mesh().communicator(axis));
+    return out;
+  }
+
+private:
+  void agree(any_communicator& c) {
+    bytes = std::size_t(all_reduce(c, std::uint64_t(bytes)));
+    for (failed& f : failures) {
+      int const from = int(all_reduce(c, std::int64_t(f.why != reason::converged ? c.rank() : c.size()), monoid::minimum));
+      if (from == c.size()) continue;
+      std::int64_t why = std::int64_t(f.why);
+      broadcast(c, std::span(&why, 1), from);
+      f.why = reason(why);
+      send(c, f.what, from);
+    }
+    send(c, remark, 0);
+    if (!remark.empty() && c.size() > 1) remark += text(", on the first of ", c.size(), " ranks");
+  }
+  static void send(any_communicator& c, std::string& words, int from) {
+    std::vector<char> told(words.begin(), words.end());
+    broadcast(c, told, from);
+    words.assign(told.begin(), told.end());
+  }
+};
+} // namespace detail
+
+/// A preconditioner of each rank's own block (block Jacobi over the ranks): no communication. D is the matrix of all.
+template <class M>
+class local_preconditioner {
+public:
+  template <class D>
+  local_preconditioner(M m, D const& d) : local_preconditioner(std::move(m), detail::block_words::of(m, d)) {}
+  local_preconditioner(M m, detail::block_words words) : m_(std::move(m)), words_(std::move(words)) {}
+  M const& local() const { return m_; }
+  auto adjoint() const
+    requires requires(M const& m) { m.adjoint(); }
+  {
+    using Adjoint = decltype(m_.adjoint());
+    return local_preconditioner<Adjoint>(m_.adjoint(), words_);
+  }
+  template <class D>
+  void update(D const& d) {
+    M next = m_;  // one rank's failure leaves all ranks as they were
+    detail::with_own_block(d, [&](auto const& block) { return next.update(block), 0; });
+    words_ = detail::block_words::of(next, d);
+    m_ = std::move(next);
+  }
+  auto const& failure(index_t item) const
+    requires detail::counts_failures<M>
+  {
+    return words_.failures[std::size_t(item)];
+  }
+  index_t batch_count() const
+    requires detail::counts_failures<M>
+  {
+    return m_.batch_count();
+  }
+  std::size_t bytes() const
+    requires detail::counts_failures<M>
+  {
+    return words_.bytes;
+  }
+  std::string const& remark() const
+    requires detail::remarks_text<M>
+  {
+    return words_.remark;
+  }
+
+private:
+  M m_;
+  detail::block_words words_;
+};
+template <class M, DistributedExpr X>
+auto operator*(local_preconditioner<M> const& m, X&& x) {
+  return detail::distributed_like(std::forward<X>(x), [&](auto&& node) { return as_node(m.local() * std::move(node)); });
+}
+
+} // namespace sla

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Errors that name rows and columns of a matrix, so that who knows better numbers for them can say these: a rank those of the whole.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <sla/core/error.hpp>
+#include <sla/core/shape.hpp>
+
+namespace sla::detail {
+
+/// The number of a row, or column, in the text of a numbered_error: of the matrix, or of its scalar rows, some of which make up one of blocks.
+struct row_number {
+  index_t at;
+  bool of_scalars = false;
+};
+struct col_number {
+  index_t at;
+  bool of_scalars = false;
+};
+inline std::ostream& operator<<(std::ostream& out, row_number n) { return out << n.at; }
+inline std::ostream& operator<<(std::ostream& out, col_number n) { return out << n.at; }
+
+/// A value_error of these parts, of which some are such numbers.
+class numbered_error : public value_error {
+public:
+  template <class... Parts>
+  explicit numbered_error(Parts const&... parts) : value_error(text(parts...)) {
+    (add(parts), ...);
+  }
+  /// The text with row(i) for the number of row i, col(j) for that of column j, of blocks of so many scalar rows and columns.
+  template <class Row, class Col>
+  std::string with(index_t block_rows, index_t block_cols, Row const& row, Col const& col) const {
+    std::string out;
+    for (number const& n : numbers_) {
+      index_t const block = !n.of_scalars ? 1 : n.is_row ? block_rows : block_cols;
+      out += text(n.before, (n.is_row ? row(n.at / block) : col(n.at / block)) * block + n.at % block);
+    }
+    return out + after_;
+  }
+
+private:
+  template <class Part>
+  void add(Part const& part) {
+    if constexpr (std::is_same_v<Part, row_number> || std::is_same_v<Part, col_number>) {
+      numbers_.push_back({std::move(after_), std::is_same_v<Part, row_number>, part.of_scalars, part.at});
+      after_.clear();
+    } else {
+      after_ += text(part);
+    }
+  }
+  struct number {
+    std::string before;
+    bool is_row, of_scalars;
+    index_t at;
+  };
+  std::vector<number> numbers_;
+  std::string after_;
+};
+
+} // namespace sla::detail
