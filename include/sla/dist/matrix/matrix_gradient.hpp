@@ -3,6 +3,7 @@
 // in dist/matrix/product_gradient.hpp.
 #pragma once
 
+#include <type_traits>
 #include <utility>
 
 #include <sla/dist/assembly/diagonal_on_ranks.hpp>
@@ -212,9 +213,8 @@ template <class Op, detail::TracedRows A>
 auto perform(Op, A const& a) {
   return detail::traced_number<Op>(a);
 }
-/// Refused: no rank has whole rows or columns of D.
-template <class Op, detail::TracedRows A>
-  requires detail::LargestOfEntries<Op, A>
+/// Refused: no rank has whole rows or columns of D. (Clang 16 asks for the type of the result before it looks at a requires clause.)
+template <class Op, detail::TracedRows A, class = std::enable_if_t<detail::LargestOfEntries<Op, A>>>
 auto perform(Op, A const& a) -> decltype(detail::traced_number<op::norm>(a)) {
   static_assert(always_false<A>, "sla: norm1(D), norm_inf(D) of a traced D that is distributed entry by entry have no gradient: no rank has whole rows or columns of it; those of a D by rows, "
                                  "columns or rectangles have one, and so have norm(D) and sum(D)");

@@ -76,7 +76,7 @@ struct block_words {
   };
   std::vector<failed> failures = {};  ///< of items: that of the first rank that has one
   std::size_t bytes = 0;              ///< of all ranks
-  std::string remark = {};            ///< of the first rank
+  std::string remark = {};            ///< of the first rank that has rows
 
   /// Of copies each rank's own. Collective.
   template <class M, class D>
@@ -94,22 +94,23 @@ struct block_words {
       }
     }
     if constexpr (remarks_text<M>) out.remark = m.remark();
-    if constexpr (axis >= 0) out.agree(d.mesh().communicator(axis));
+    if constexpr (axis >= 0) out.agree(d.mesh().communicator(axis), d.handle()->rows->count() > 0);
     return out;
   }
 
 private:
-  void agree(any_communicator& c) {
+  void agree(any_communicator& c, bool has_rows) {
     bytes = std::size_t(all_reduce(c, std::uint64_t(bytes)));
+    auto const first = [&](bool has) { return int(all_reduce(c, std::int64_t(has ? c.rank() : c.size()), monoid::minimum)); };
     for (failed& f : failures) {
-      int const from = int(all_reduce(c, std::int64_t(f.why != reason::converged ? c.rank() : c.size()), monoid::minimum));
+      int const from = first(f.why != reason::converged);
       if (from == c.size()) continue;
       std::int64_t why = std::int64_t(f.why);
       broadcast(c, std::span(&why, 1), from);
       f.why = reason(why);
       send(c, f.what, from);
     }
-    send(c, remark, 0);
+    if (int const from = first(has_rows); from < c.size()) send(c, remark, from);
     if (!remark.empty() && c.size() > 1) remark += text(", on the first of ", c.size(), " ranks");
   }
   static void send(any_communicator& c, std::string& words, int from) {
@@ -125,7 +126,7 @@ template <class M>
 class local_preconditioner {
 public:
   template <class D>
-  local_preconditioner(M m, D const& d) : local_preconditioner(std::move(m), detail::block_words::of(m, d)) {}
+  local_preconditioner(M m, D const& d) : m_(std::move(m)), words_(detail::block_words::of(m_, d)) {}
   local_preconditioner(M m, detail::block_words words) : m_(std::move(m)), words_(std::move(words)) {}
   M const& local() const { return m_; }
   auto adjoint() const

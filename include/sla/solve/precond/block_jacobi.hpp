@@ -78,7 +78,7 @@ void invert_blocks(buffer<T>& blocks, index_t rows, index_t size) {
   if (bad < 0) return;
   index_t const row = bad % each * size, item = bad / each;
   std::string const why = text(item > 0 ? text(", of batch item ", item) : "", " is singular; permute rows or choose a size so that none is, or use ilu0 or lu");
-  if (size > 1) throw numbered_error("block_jacobi: the diagonal block of rows ", row_number{row}, " to ", row_number{row + size - 1}, why);
+  if (size > 1) throw numbered_error("block_jacobi: the diagonal block of ", size, " rows from row ", row_number{row}, why);
   throw numbered_error("block_jacobi: the diagonal block of row ", row_number{row}, why);
 }
 } // namespace detail

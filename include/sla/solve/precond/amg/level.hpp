@@ -310,8 +310,32 @@ std::shared_ptr<amg_hierarchy<To>> levels_in(std::shared_ptr<amg_hierarchy<T>> c
   }
 }
 
-/// Gives the levels the preconditioner that smooths them, but the last, where it is inverted. Where the smoother is left open, a level whose ILU(0) does not
-/// exist keeps its diagonal. Errors: value_error naming the level.
+/// The ILU(0) of A, unless it does not exist, takes much more work than a product, as where a row is dense, or is unstable, as of central differences of strong
+/// convection (Elman 1986): where the largest element of (L U)^-1 1, beside 1 / max |a_ii|, is large (Chow and Saad 1997). Then nothing.
+template <class T>
+std::shared_ptr<amg_sweep<T> const> stable_factors(amg_matrix<T> const& A) {
+  auto const view = A.pattern().view();
+  auto const* const a = kernel_pointer(A.values().data());
+  double work = 0, diagonal = 0;
+  for (index_t i = 0; i < A.rows(); ++i)
+    view.for_row(i, [&](index_t s, index_t j) {
+      if (j < i) work += double(row_length(view, j));
+      if (j == i) diagonal = (std::max)(diagonal, double(std::abs(a[s])));
+    });
+  if (work > 30 * double(A.values().size())) return {};
+  try {
+    auto factors = amg_sweep_on(ilu0{}.setup(A), A);
+    std::vector<T> const ones(std::size_t(A.rows()), T(1));
+    std::vector<T> z(ones.size());
+    factors->apply(ones.data(), z.data());
+    bool const stable = std::all_of(z.begin(), z.end(), [&](T x) { return double(std::abs(x)) * diagonal <= 1e8; });
+    return stable ? factors : nullptr;
+  } catch (value_error const&) {
+    return {};
+  }
+}
+/// Gives the levels the preconditioner that smooths them, but the last, where it is inverted. Where the smoother is left open, a level without stable factors
+/// keeps its diagonal. Errors: value_error naming the level.
 template <class T>
 void set_up_sweeps(amg_hierarchy<T>& all) {
   amg_options const& o = all.options;
@@ -319,13 +343,13 @@ void set_up_sweeps(amg_hierarchy<T>& all) {
   if (!o.smoother.maker() && !factors) return;
   for (std::size_t l = 0; l < all.levels.size() && (l + 1 < all.levels.size() || all.inverse.empty()); ++l) {
     auto& level = all.levels[l];
+    if (factors) {
+      if constexpr (!is_complex<T>) level.before = level.after = stable_factors(level.A);
+      continue;
+    }
     try {
-      if (!factors)
-        level.before = static_cast<amg_makes_sweeps<T> const&>(*o.smoother.maker()).setup(level.A);
-      else if constexpr (!is_complex<T>)
-        level.before = amg_sweep_on(ilu0{}.setup(level.A), level.A);
+      level.before = static_cast<amg_makes_sweeps<T> const&>(*o.smoother.maker()).setup(level.A);
     } catch (value_error const& e) {
-      if (factors) continue;
       throw value_error(text(e.what(), " (the smoother of level ", l, " of amg)"));
     }
     level.after = all.hermitian ? level.before->adjoint() : level.before;
