@@ -204,7 +204,7 @@ struct sparse_world : tensor_world<A> {
         a.pattern().view().for_row(i, [&](index_t s, index_t j) {
           if (s == slot)
             throw detail::numbered_error(who, ": A(", detail::row_number{i}, ", ", detail::col_number{j}, ')', a.block_size > 1 ? text(", in block entry ", bad % a.block_size) : "",
-                                   S::is_batched ? text(", of batch item ", item) : "", " is ", numbers[bad], "; every entry must be a finite number");
+                                         S::is_batched ? text(", of batch item ", item) : "", " is ", numbers[bad], "; every entry must be a finite number");
         });
     } else if (!(norm_inf(values(a) - values(a)) == 0)) {  // as in require_finite
       auto const there = to<host_memory>(a);

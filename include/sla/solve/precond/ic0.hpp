@@ -102,8 +102,8 @@ private:
   template <class = void>
   [[noreturn]] static void refuse(index_t row, index_t item, double tried) {
     throw detail::numbered_error("ic0: the pivot of row ", detail::row_number{row}, item > 0 ? text(" of batch item ", item) : "", " is not positive",
-                           tried > 0 ? text(" even with a shift of ", tried, ": A is not positive definite; use ilu0 or lu")
-                                     : "; shift the diagonal, ic0{.shift = 1e-3}, or use ilu0 or lu");
+                                 tried > 0 ? text(" even with a shift of ", tried, ": A is not positive definite; use ilu0 or lu")
+                                 : "; shift the diagonal, ic0{.shift = 1e-3}, or use ilu0 or lu");
   }
 };
 

@@ -237,7 +237,7 @@ private:
       for (index_t i = 0; i < a.rows(); ++i)
         if (char const* const wrong = elimination.add(a.pattern().view(), values + b * a.batch_stride(), i))
           throw detail::numbered_error("ilut: ", wrong, " in row ", detail::row_number{i}, b > 0 ? text(" of batch item ", b) : "",
-                                 "; permute rows so that the diagonal is large, drop less (a smaller .drop_tolerance, a larger .fill), or use jacobi or lu");
+                                       "; permute rows so that the diagonal is large, drop less (a smaller .drop_tolerance, a larger .fill), or use jacobi or lu");
       out->items[std::size_t(b)] = elimination.template factors<T, Col>();
     });
     for (auto const& item : out->items) out->entries += item.pattern.nnz();

@@ -25,8 +25,8 @@ tensor<T, range_extents_t<S>, Memory> inverse_of_diagonal(sparse_tensor<T, S, F,
   if (zero >= 0) {
     index_t const row = zero / S::block_rows % A.rows(), item = zero / S::block_rows / A.rows();
     throw detail::numbered_error(who, ": the diagonal entry of row ", detail::row_number{row}, S::block_rows > 1 ? text(", component ", zero % S::block_rows) : "",
-                           item > 0 ? text(", of batch item ", item) : "",
-                           " is zero or not stored; permute rows so that none is, use ilu0 or lu, or no preconditioner: identity{}");
+                                 item > 0 ? text(", of batch item ", item) : "",
+                                 " is zero or not stored; permute rows so that none is, use ilu0 or lu, or no preconditioner: identity{}");
   }
   parallel_ranges(d.size(), [&, p = kernel_pointer(d.data())](index_t lo, index_t hi) {
     for (index_t n = lo; n < hi; ++n) p[n] = kernel_t<T>(real_t<T>(1)) / p[n];

@@ -50,7 +50,7 @@ struct ssor {
       });
       if (singular >= 0)
         throw detail::numbered_error("ssor: the diagonal ", P > 1 ? "block" : "entry", " of row ", detail::row_number{singular}, b > 0 ? text(" of batch item ", b) : "",
-                               P > 1 ? " is singular" : " is zero", "; permute rows so that none is, or use lu");
+                                     P > 1 ? " is singular" : " is zero", "; permute rows so that none is, or use lu");
       parallel_ranges(A.rows(), [&](index_t lo, index_t hi) {
         for (index_t i = lo; i < hi; ++i) {
           for (index_t s = ptr[i]; s < diagonal[i]; ++s)

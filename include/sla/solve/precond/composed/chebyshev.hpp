@@ -40,7 +40,7 @@ struct definite_diagonal {
       index_t const bad = first_where(inverse.size(), [&](index_t n) { return !(real_of(d[n]) > 0); });
       if (bad >= 0)
         throw numbered_error("chebyshev: A is not positive definite: the diagonal entry of row ", row_number{bad / S::block_rows % A.rows()},
-                               " is not positive; use ", definite_remedy);
+                             " is not positive; use ", definite_remedy);
     }
     return applied_jacobi<T, range_extents_t<S>, Memory>(std::move(inverse), A.batch_count(), S::block_rows);
   }

@@ -175,7 +175,7 @@ private:
     });
     if (bare >= 0)
       throw detail::numbered_error("gauss_seidel: the diagonal entry of row ", detail::row_number{bare, true}, batch_item > 0 ? text(" of batch item ", batch_item) : "",
-                             " is zero or not stored; permute rows so that none is, or use lu");
+                                   " is zero or not stored; permute rows so that none is, or use lu");
     return {std::move(A), std::move(inverse)};
   }
 
