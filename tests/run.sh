@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # sh tests/run.sh [all]: installs what is missing, builds, and runs the tests. Alone: the tests that a user wants to see pass, with
-# g++. With `all` also the others: every floor with clang and the address and undefined behaviour sanitizers, users' programs, wrong
-# programs and each header alone with clang, the readers with fuzzers for half a minute each, what threads share with the thread
-# sanitizer, and device code with nvcc where there is one.
+# g++. With `all` also the others: the tests of every floor with clang, each once, with the address and undefined behaviour sanitizers, with
+# the thread sanitizer or without either (tests/CMakeLists.txt), users' programs, wrong programs and each header alone with clang, the
+# readers with fuzzers for half a minute each, and device code with nvcc where there is one.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . cmake/packages.sh
