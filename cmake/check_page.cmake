@@ -25,9 +25,9 @@ endmacro()
 
 macro(make_program block)
   if(${block} MATCHES "int main\\(\\)")
-    string(REPLACE "int main()" "void program()" ${block} "${${block}}")
+    string(REPLACE "int main()" "void program_${code}()" ${block} "${${block}}")
   else()
-    set(${block} "void program() {\n${${block}}}\n")
+    set(${block} "void program_${code}() {\n${${block}}}\n")
   endif()
 endmacro()
 
