@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# cmake -DPAGE=<file.md> -DCOMPILE=<compiler|flag|...> -DSCRATCH=<folder> [-DFIXED=ON] -P cmake/check_page.cmake
+# cmake -DPAGE=<file.md> -DCOMPILE=<compiler|flag|...> -DSCRATCH=<folder> [-DSKIP=<E..|E..>] [-DFIXED=ON] -P cmake/check_page.cmake
 # Compiles the programs of a page. Its first block of C++ is the beginning of all of them. Of a section "### E03: ..." the first
 # block must be refused with that code; with FIXED, the second must compile: compile_fail.cmake says how. A block with a function of its own
 # ("int main()") is a program; others are statements.
@@ -58,6 +58,9 @@ while(TRUE)
   math(EXPR begin "${begin} + 5")
   string(SUBSTRING "${text}" ${begin} -1 text)
   string(SUBSTRING "${text}" 0 3 code)
+  if(SKIP AND code MATCHES "${SKIP}")
+    continue()
+  endif()
   take_block(wrong)
   take_block(mended)
   make_program(wrong)

@@ -1,21 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# sh tests/run.sh [all [<seconds>]]: installs what is missing, builds, and runs the tests. Alone: the tests that a user wants to see pass, with
-# g++. With `all` also the others: the tests of every floor with clang, each once, with the address and undefined behaviour sanitizers, with
-# the thread sanitizer or without either (tests/CMakeLists.txt), users' programs, wrong programs and each header alone with clang, the
-# readers with fuzzers for half a minute each, and device code with nvcc where there is one. With a number of seconds, no configuration is begun
-# after them: on a slow machine the last ones are left out, which the last lines say.
+# sh tests/run.sh [all]: installs what is missing, builds, and runs the tests. Alone: the tests that a user wants to see pass, with
+# g++. With `all` also the others: the tests of every floor with clang, with the address and undefined behaviour sanitizers, with the thread
+# sanitizer or without either (tests/CMakeLists.txt), users' programs, wrong programs and each header alone with clang, the readers with
+# fuzzers for half a minute each, and device code with nvcc where there is one.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . cmake/packages.sh
 
 kind=${1:-default}
-most_seconds=${2:-}
-# Those that test most come first.
+# Those whose compilers need little memory come before asan, whose tests then run beside those of cuda.
 case $kind in
   default) others= ;;
-  all) others="clang asan tsan fuzz cuda" ;;
-  *) echo "sh tests/run.sh [all [<seconds>]]: there is no '$kind'" >&2; exit 1 ;;
+  all) others="clang tsan fuzz asan cuda" ;;
+  *) echo "sh tests/run.sh [all]: there is no '$kind'" >&2; exit 1 ;;
 esac
 need g++=g++ cmake=cmake ninja=ninja-build /usr/include/eigen3=libeigen3-dev /usr/include/catch2=catch2 \
   mpirun=openmpi-bin mpicxx=libopenmpi-dev /usr/include/zlib.h=zlib1g-dev /usr/include/nlohmann/json.hpp=nlohmann-json3-dev /usr/include/metis.h=libmetis-dev \
@@ -44,14 +42,9 @@ test_each() {
   missing=" default $others "
   seconds="               build    test"
   failures=
-  left=
   while read -r name failed of_build; do
     missing=${missing%" $name "*}" "${missing#*" $name "}
     of_tests=0
-    if [ "$failed" = late ]; then
-      left="$left $name"
-      continue
-    fi
     if [ "$failed" = - ]; then
       printf '\n==== tests of %s ====\n' "$name" >&3
       # The thread sanitizer of older compilers wants addresses that are not randomised.
@@ -68,12 +61,11 @@ $(printf '%-10s %7d s %5d s' "$name" "$of_build" "$of_tests")"
   for name in $missing; do failures="$failures $name(not reached)"; done
 
   printf '\n%s\ntogether %9d s\n\n' "$seconds" "$(seconds_since "$start")"
-  [ -z "$left" ] || echo "LEFT OUT, for $most_seconds seconds had passed:$left"
   if [ -n "$failures" ]; then
     echo "FAILED:$failures"
     return 1
   fi
-  echo "All ${left:+other }configurations passed."
+  echo "All configurations passed."
 }
 
 start=$(date +%s)
@@ -85,11 +77,5 @@ fi
 # While a configuration is tested the others are built, one after another, from what the tests leave idle.
 {
   build default
-  for name in $others; do
-    if [ -n "$most_seconds" ] && [ "$(seconds_since "$start")" -gt "$most_seconds" ]; then
-      echo "$name late 0"
-    else
-      build "$name" nice
-    fi
-  done
+  for name in $others; do build "$name" nice; done
 } | test_each

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Programs that users will write, as they stand: each returns 0. "targets" are the quick start, gradients and ranks, which g++ optimises;
-# "examples" are the examples, which g++ reads (page.docs), and the programs of whole rooms of methods: clang compiles both in a third of
-# the time of g++.
+# "examples" are the examples and the programs of whole rooms of methods, which clang compiles in a third of the time of g++, and
+# g++ reads (page.docs).
 function(sla_add_target_test name)
   add_executable(targets.${name} targets/${name}.cpp)
   target_link_libraries(targets.${name} PRIVATE sla_developer)
