@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Errors of what ranks make of their own rows name the rows of the whole: on every rank the words of one rank, however the rows are owned.
+#include <algorithm>
 #include <complex>
 #include <limits>
 #include <string>
@@ -39,7 +40,7 @@ void same_words(A const& a, F const& f, OnRanks const& on_ranks) {
            })) {
         INFO(ranks << (scattered ? " scattered: " : " strips: ") << here << "; one: " << one);
         CHECK(here.find(what) != std::string::npos);
-        if (ranks > 1) CHECK(here.find("found by rank ") != std::string::npos);
+        if (ranks > 1) CHECK((here.find("found by rank ") != std::string::npos || here.find("'s subdomain") != std::string::npos));
         CHECK(here.find("local order") == std::string::npos);
       }
 }
@@ -67,6 +68,7 @@ TEST_CASE("set-ups that fail on a rank name the row of the whole") {
   auto const zeros = changed(A, [](double, bool) { return 0.0; });
   same_setup(zeros, ilu0{});
   same_setup(zeros, ilut{});
+  same_setup(hole, schwarz(jacobi{}, {.overlap = 2}));  // the rows beside those of a rank, too
   same_setup(changed(A, [](double v, bool diagonal) { return diagonal ? -4.0 : v; }), ic0{});
   triplets<double> bare(80, 80);
   for (index_t i = 0; i < 80; ++i)
@@ -87,6 +89,13 @@ TEST_CASE("set-ups that fail on a rank name the row of the whole") {
   same_setup(blocks, amg{});  // of scalar rows: 40 is the first one of block 20
 }
 
+TEST_CASE("factors of own blocks that do not exist name the row of the whole in the report") {
+  auto const A = problems::poisson<double>({10, 8});
+  auto const b = ones<double>(80);
+  auto const told = [](auto const& a, auto const& v) { throw value_error(try_solve(a, v, cg{.max_iterations = 20}, factor<factorization::lu>{}).report.choice); };
+  same_words(changed(A, [](double, bool) { return 0.0; }), [&](auto const& a) { told(a, b); }, [&](auto const& d) { told(d, distribute(b, d.row_layout())); });
+}
+
 TEST_CASE("what is no number in A or b is named by its place in the whole") {
   auto const A = problems::poisson<double>({10, 8});
   auto const b = random<double>({80}, 5);
@@ -103,6 +112,19 @@ TEST_CASE("what is no number in A or b is named by its place in the whole") {
   matrix<double> columns({80, 2});
   columns(40, 1) = nan;
   same_words(A, [&](auto const& a) { solve_with(a, columns); }, [&](auto const& d) { solve_with(d, distribute(columns, d.row_layout())); });
+}
+
+TEST_CASE("what is no number in a guess, or in b of a function, is named by its place in the whole") {
+  auto const A = problems::poisson<double>({10, 8});
+  auto bad = ones<double>(80);
+  bad[40] = std::numeric_limits<double>::infinity();
+  auto const begin_at = [](auto const& a, auto const& b, auto const& x0) { (void)solve(a, b, cg{}, jacobi{}, initial_guess(x0)); };
+  auto const b = ones<double>(80);
+  same_words(A, [&](auto const& a) { begin_at(a, b, bad); }, [&](auto const& d) { begin_at(d, distribute(b, d.row_layout()), distribute(bad, d.row_layout())); });
+  auto const halve = [](auto const& b, index_t n) {
+    (void)solve(linear_operator<double>(n, n, [](auto x, auto y) { std::ranges::transform(x, y.begin(), [](double v) { return 0.5 * v; }); }), b, cg{});
+  };
+  same_words(A, [&](auto const&) { halve(bad, 80); }, [&](auto const& d) { halve(distribute(bad, d.row_layout()), d.local().rows()); });
 }
 
 } // namespace test_rows_named

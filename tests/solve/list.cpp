@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Lists of systems of different sizes: packed and back, multiplied, and solved together as each would be by itself.
+#include <limits>
+
 #include <sla/exec/deferred.hpp>
 #include <sla/solve/linear/choose.hpp>
 #include <sla/solve/krylov/cg.hpp>
@@ -228,6 +230,12 @@ TEST_CASE("bad lists say what is wrong") {
   CHECK_THROWS_WITH(sparse_list(L.packed(), {0, 20}, {0, 20}), ContainsSubstring("cover them all"));
   std::vector<index_t> const none;
   CHECK_THROWS_WITH(split_components(from_triplets<double>(0, 0, none, none, std::vector<double>{})), ContainsSubstring("0 x 0 matrix: it has no components"));
+  auto bad = L;
+  bad.packed().values()[A[0].nnz()] = std::numeric_limits<double>::quiet_NaN();
+  CHECK_THROWS_WITH(try_solve(bad, b, cg{}, jacobi{}), ContainsSubstring("A(0, 0) is nan") && ContainsSubstring("of system 1 of the list"));
+  auto x0 = b;
+  x0[1][7] = std::numeric_limits<double>::infinity();
+  CHECK_THROWS_WITH(try_solve(L, b, cg{}, jacobi{}, initial_guess(x0)), ContainsSubstring("x0(7) is inf") && ContainsSubstring("of system 1 of the list"));
   std::swap(b[0], b[1]);
   CHECK_THROWS_WITH(try_solve(L, b, cg{}, jacobi{}), ContainsSubstring("vector 0 of a list is 3000; system 0 has 20 rows"));
   b.pop_back();

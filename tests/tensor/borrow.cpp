@@ -4,6 +4,8 @@
 #include "oracle.hpp"
 
 #include <complex>
+#include <cstdint>
+#include <vector>
 
 #include <sla/tensor/build/borrow.hpp>
 
@@ -79,6 +81,9 @@ TEST_CASE("wrong arrays are refused with their place") {
   CHECK_THROWS_WITH(borrowed({0, 1, 1, 3}, {3, 0}), ContainsSubstring("row_ptr[3] is 3, but there are 2 columns"));
   CHECK_THROWS_WITH(borrowed({0, 1, 1, 2}, {3, 4}), ContainsSubstring("entry 1 (row 2): column 4 of a 3 x 4 matrix"));
   CHECK_THROWS_AS(borrowed({0, 1, 1, 2}, {-1, 0}), index_error);
+  std::vector<std::uint8_t> const bytes{0, 1, 1, 2}, columns{3, 65};  // numbers, not letters
+  std::vector<double> const values(2);
+  CHECK_THROWS_WITH(borrow_csr(3, 4, bytes, columns, values), ContainsSubstring("entry 1 (row 2): column 65 of a 3 x 4 matrix"));
   int const* null = nullptr;
   CHECK_THROWS_AS(borrow_csr(0, 0, 0, null, null, static_cast<double*>(nullptr)), value_error);
 }

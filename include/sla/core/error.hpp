@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <streambuf>
 #include <string>
+#include <type_traits>
 
 namespace sla {
 
@@ -79,7 +80,12 @@ struct text_part {
 };
 template <class T>
 text_part printed_part(T const& value) {
-  return {&value, [](std::ostream& out, void const* v) { out << *static_cast<T const*>(v); }};
+  return {&value, [](std::ostream& out, void const* v) {
+            if constexpr (std::is_same_v<T, signed char> || std::is_same_v<T, unsigned char>)
+              out << int(*static_cast<T const*>(v));  // an index of eight bits
+            else
+              out << *static_cast<T const*>(v);
+          }};
 }
 inline text_part printed_part(char const* literal) {
   return {literal, [](std::ostream& out, void const* v) { out << static_cast<char const*>(v); }};

@@ -25,6 +25,14 @@ template <class = void>
 std::string in_local_order(row_partition const& rows) {
   return text(" (rows of rank ", rows.rank(), ", which owns ", rows.words(), ", are counted in its local order, ascending)");
 }
+/// Words about rows that the rank owns or, OfLocal, about those of D.local(): by their numbers in the whole.
+template <bool OfLocal, class D>
+std::string in_the_whole(numbered_text const& words, D const& d, char const* remedy = "") {
+  using S = typename local_of_t<D>::shape_type;
+  auto const& rows = *d.handle()->rows;
+  global_places<D> const places{d};
+  return text(words.with(S::block_rows, S::block_cols, [&](index_t i) { return OfLocal ? places.row(i) : rows.global(i); }, [&](index_t j) { return places.col(j); }), remedy, " (found by rank ", rows.rank(), ')');
+}
 /// f() on every rank, where f sees the rows of D by their local numbers: those that the rank owns, or the rows of D.local(), which are others where entries are
 /// distributed. An error on one rank is thrown on all, names the rank, and rows by their numbers in the whole where it can.
 template <bool OfLocal = false, class D, class F>
@@ -33,16 +41,12 @@ auto with_local_rows(D const& d, F const& f) {
     if constexpr (owners_axis<placements_of_t<D>> < 0) {
       return f();
     } else {
-      using S = typename local_of_t<D>::shape_type;
-      auto const& rows = *d.handle()->rows;
       try {
         return f();
       } catch (numbered_error const& e) {
-        global_places<D> const places{d};
-        throw value_error(text(e.with(S::block_rows, S::block_cols, [&](index_t i) { return OfLocal ? places.row(i) : rows.global(i); }, [&](index_t j) { return places.col(j); }), " (found by rank ",
-                               rows.rank(), ')'));
+        throw value_error(in_the_whole<OfLocal>(e.words(), d));
       } catch (value_error const& e) {
-        throw value_error(e.what() + in_local_order(rows));
+        throw value_error(e.what() + in_local_order(*d.handle()->rows));
       }
     }
   });
@@ -65,9 +69,34 @@ auto with_own_block(D const& d, F const& f) {
     });
   }
 }
-} // namespace detail
 
-namespace detail {
+/// f(dimension of rows) on every rank, where f sees what this rank has of a vector that lies so: an error on one rank is thrown on all, and names rows of the whole.
+template <class Mesh, class... P, class F>
+auto with_own_elements(layout_handle<Mesh> const& layout, placements<P...>, F const& f) {
+  int rows = 0;
+  ([&] {
+    if constexpr (P::kind == placement_kind::shard)
+      if constexpr (!P::family::stated) rows = P::dim;
+  }(), ...);
+  return together(layout->mesh.world(), [&] {
+    try {
+      return f(rows);
+    } catch (numbered_error const& e) {
+      auto const global = [&](index_t n) {
+        index_t at = n;
+        int axis = 0;
+        ([&] {
+          if constexpr (P::kind == placement_kind::shard)
+            if (P::dim == rows) at = part_global<typename P::family>(*layout, axis, n);
+          ++axis;
+        }(), ...);
+        return at;
+      };
+      throw value_error(text(e.words().with(1, 1, global, global), " (found by rank ", layout->mesh.world().rank(), ')'));
+    }
+  });
+}
+
 /// What a report tells of preconditioners of ranks' own blocks: the same on all ranks that share a matrix.
 struct block_words {
   struct failed {
@@ -88,9 +117,15 @@ struct block_words {
       for (index_t b = 0; b < m.batch_count(); ++b) {
         auto const& failure = m.failure(b);
         out.failures.push_back({failure.why, failure.what});
-        if constexpr (requires { failure.in_solves; }) out.failures.back().what += failure.in_solves;
+        std::string& what = out.failures.back().what;
+        if constexpr (requires { failure.in_solves; }) what += failure.in_solves;
         if constexpr (axis >= 0)
-          if (failure.why != reason::converged && d.handle()->rows->ranks() > 1) out.failures.back().what += in_local_order(*d.handle()->rows);
+          if (failure.why != reason::converged && d.handle()->rows->ranks() > 1) {
+            if constexpr (requires { in_the_whole<false>(failure.what, d, failure.in_solves); })
+              what = in_the_whole<false>(failure.what, d, failure.in_solves);
+            else
+              what += in_local_order(*d.handle()->rows);
+          }
       }
     }
     if constexpr (remarks_text<M>) out.remark = m.remark();

@@ -65,9 +65,9 @@ struct placed_world {
   }
   template <class V>
   static void check_guess(V const& x0, V const& b) {
-    together(b.mesh().world(), [&] {
+    with_own_elements(b.handle(), placements_of_t<V>{}, [&](int rows) {
       (void)common_layout(b, x0);
-      return detail::check_guess(x0.local(), b.local()), 0;
+      return detail::check_guess(x0.local(), b.local(), rows), 0;
     });
   }
 };

@@ -144,12 +144,12 @@ struct linear_world<rank_operator<T, Mesh, P...>> : detail::placed_world {
     using V = vector_type<B>;
     static_assert(V::local_type::rank == 1 || V::local_type::rank == 2, "sla: solve(A, b) with an operator of yours: b has one axis, and perhaps one of right-hand sides");
     auto node = detail::local_node(b);
-    return detail::together(a.mesh().world(), [&] {
+    return detail::with_own_elements(detail::layout_of(b), placements_of_t<V>{}, [&](int rows) {
       detail::require_own_size("solve(A, b): A", a.local().rows(), a.local().cols(), node.extents()[0], a.has_one_layout() ? node.extents()[0] : a.local().cols());
       typename V::local_type local(typename V::local_type::extents_type(V::local_type::extents_type::from(node.extents())), uninitialized);
       immediate<overlapped> space;
       fuse(space, set(local, node));
-      detail::require_finite(local, "b");
+      detail::require_finite(local, "b", rows);
       return V(std::move(local), detail::layout_of(b));
     });
   }

@@ -91,6 +91,12 @@ struct rank_subdomain {
     for (index_t i = 0; i < rows.count(); ++i) own.push_back(place(rows.global(i)));
   }
 
+  /// The row of the whole that row k of the square is.
+  index_t row(index_t k) const {
+    auto const& rows = *layout->rows;
+    if (auto const at = std::lower_bound(own.begin(), own.end(), k); at != own.end() && *at == k) return rows.global(at - own.begin());
+    return halo->global(rows, rows.count() + (std::find(ghost.begin(), ghost.end(), k) - ghost.begin()));
+  }
   /// The square of this rank's subdomain, with the values of A. Collective.
   auto operator()(Local const& A) const {
     using Open = open_shape_t<typename Local::shape_type>;
@@ -123,7 +129,7 @@ struct rank_subdomain {
       auto const described = [&] {
         return text("of rank ", halo->communicator().rank(), "'s subdomain, of ", A.rows(), " rows, ", halo->ghosts(), " of them of other ranks");
       };
-      return with_subdomain(described, [&] { return f(A); });
+      return with_subdomain<typename Local::shape_type>(described, [&](index_t k) { return row(k); }, [&] { return f(A); });
     });
   }
 };

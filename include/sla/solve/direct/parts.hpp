@@ -13,6 +13,7 @@
 #include <sla/solve/direct/matching.hpp>
 #include <sla/solve/driver/prepared.hpp>
 #include <sla/solve/precond/sweep.hpp>
+#include <sla/solve/seam/numbered_error.hpp>
 #include <sla/tensor/structure/components.hpp>
 
 namespace sla::detail {
@@ -20,7 +21,7 @@ namespace sla::detail {
 /// What went wrong with the factors of a batch item.
 struct factor_failure {
   reason why = reason::converged;
-  std::string what;
+  numbered_text what{};
   char const* in_solves = "";  ///< a remedy that solves have beside, and determinants have not
 };
 
@@ -113,11 +114,12 @@ factored make_part(factor_kind<Number, Index> const& kind, factors_part<Index>& 
 template <class View, class Number, class Index>
 factor_failure why_not(factorization kind, View const& view, Number const* values, Index const* rows, index_t at) {
   index_t const row = unmatched_row(without_zeros<View, Number>{view, values, view.rows, view.cols});
-  if (row >= 0) return {reason::singular, text("structurally singular: no choice of pivots serves row ", rows ? rows[row] : row)};
-  std::string const pivot = at < 0 ? "a pivot" : text("the pivot of row ", rows ? rows[at] : at);
-  if (is_cholesky(kind)) return {reason::indefinite_matrix, pivot + " is not positive: use ldlt or lu"};
-  if (kind == factorization::ldlt) return {reason::zero_pivot, pivot + " is zero, and ldlt exchanges no rows, so that A need not be singular: take lu{}", " or minres{}"};
-  return {reason::singular, pivot + " is zero"};
+  auto const number = [&](index_t n) { return row_number{rows ? index_t(rows[n]) : n, true}; };
+  if (row >= 0) return {reason::singular, numbered_text("structurally singular: no choice of pivots serves row ", number(row))};
+  auto const pivot = [&](char const* is) { return at < 0 ? numbered_text("a pivot ", is) : numbered_text("the pivot of row ", number(at), ' ', is); };
+  if (is_cholesky(kind)) return {reason::indefinite_matrix, pivot("is not positive: use ldlt or lu")};
+  if (kind == factorization::ldlt) return {reason::zero_pivot, pivot("is zero, and ldlt exchanges no rows, so that A need not be singular: take lu{}"), " or minres{}"};
+  return {reason::singular, pivot("is zero")};
 }
 /// The factors of item b, and what went wrong; where they fail, those of its connected components, each by itself: the systems of a list, for one.
 template <class Number, class Index, class Scalars>
@@ -170,7 +172,7 @@ void make_parts(factors<Number, Index>& f, factor_kind<Number, Index> const& kin
   } catch (...) {
     for (std::size_t b = 0; b < f.items.size(); ++b) {
       f.items[b].clear(), f.items[b].resize(1);
-      f.failures[b] = {reason::setup_failed, "out of memory"};  // as short as not to want memory
+      f.failures[b] = {reason::setup_failed, numbered_text("out of memory")};  // as short as not to want memory
     }
     f.bytes = 0;
     throw;

@@ -114,12 +114,12 @@ struct memory_of_operator<A> {
   using type = typename A::memory_type;
 };
 
-/// Errors: shape_error, if x0 is no x of the system with b; value_error, if it is not finite.
+/// Errors: shape_error, if x0 is no x of the system with b; value_error, if it is not finite. rows: the axis of the rows of x0.
 template <class V>
-void check_guess(V const& x0, V const& b) {
+void check_guess(V const& x0, V const& b, int rows = 0) {
   if (x0.extents() != b.extents())
     throw shape_error(text("solve(A, b, ..., initial_guess(x0)): x0 is ", to_string(x0.extents()), ", and the solution ", to_string(b.extents())));
-  require_finite(x0, "x0");
+  require_finite(x0, "x0", rows);
 }
 
 /// The scalars of an operator of the user's.

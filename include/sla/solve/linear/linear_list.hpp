@@ -11,6 +11,7 @@
 
 #include <sla/exec/list_space.hpp>
 #include <sla/solve/linear/linear.hpp>
+#include <sla/solve/seam/numbered_error.hpp>
 
 namespace sla {
 
@@ -48,6 +49,24 @@ auto per_system(sparse_list<T, S, F> const& A, on_space<MakeSpace> const& where 
 }
 
 namespace detail {
+/// f(), whose errors name a system and its rows in the place of those of the packed tensor.
+template <class List, class F>
+auto with_systems(List const& A, F const& f) {
+  try {
+    return f();
+  } catch (numbered_error const& e) {
+    std::size_t k = 0;
+    auto const in_system = [&](std::vector<index_t> const& cuts) {
+      return [&](index_t at) {
+        k = std::size_t(std::upper_bound(cuts.begin(), cuts.end() - 1, at) - cuts.begin()) - 1;
+        return at - cuts[k];
+      };
+    };
+    using S = typename List::packed_type::shape_type;
+    std::string const told = e.words().with(S::block_rows, S::block_cols, in_system(*A.row_cuts()), in_system(*A.col_cuts()));
+    throw value_error(text(told, " (of system ", k, " of the list)"));
+  }
+}
 /// All systems in one run of a method, from begin: a guess of all, or none.
 template <class T, class S, class F, class U, class E, class Begin, class... Options>
 auto solve_packed(sparse_list<T, S, F> const& A, std::vector<tensor<U, E>> const& b, Begin const& begin, Options const&... options) {
@@ -137,15 +156,17 @@ auto perform(op::try_solve, sparse_list<T, S, F> const& A, std::vector<tensor<U,
   for (std::size_t k = 0; k < b.size(); ++k) detail::require_finite(b[k], text("b[", k, ']').c_str());
   detail::none const absent{};
   auto const& begin = detail::pick<detail::wants_guess>(options..., absent);
-  linear_world<std::remove_cvref_t<decltype(A.packed())>>::check(A.packed(), false);
-  try {
-    return detail::solve_packed(A, b, begin, options...);
-  } catch (detail::setup_refused const&) {
-    if (A.count() == 1) throw;
-    auto out = detail::solve_each(A, b, begin, options...);
-    if (!out) throw;
-    return *std::move(out);
-  }
+  return detail::with_systems(A, [&] {
+    linear_world<std::remove_cvref_t<decltype(A.packed())>>::check(A.packed(), false);
+    try {
+      return detail::solve_packed(A, b, begin, options...);
+    } catch (detail::setup_refused const&) {
+      if (A.count() == 1) throw;
+      auto out = detail::solve_each(A, b, begin, options...);
+      if (!out) throw;
+      return *std::move(out);
+    }
+  });
 }
 template <class T, class S, class F, class U, class E, detail::SolveOption... Options>
 auto perform(op::solve, sparse_list<T, S, F> const& A, std::vector<tensor<U, E>> const& b, Options const&... options) {

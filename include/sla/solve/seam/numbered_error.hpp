@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Errors that name rows and columns of a matrix, so that who knows better numbers for them can say these: a rank those of the whole.
+// Texts and errors that name rows and columns of a matrix, so that who knows better numbers for them can say these: a rank those of the whole.
 #pragma once
 
 #include <ostream>
@@ -25,14 +25,15 @@ struct col_number {
 inline std::ostream& operator<<(std::ostream& out, row_number n) { return out << n.at; }
 inline std::ostream& operator<<(std::ostream& out, col_number n) { return out << n.at; }
 
-/// A value_error of these parts, of which some are such numbers.
-class numbered_error : public value_error {
+/// A text of these parts, of which some are such numbers.
+class numbered_text {
 public:
+  numbered_text() = default;
   template <class... Parts>
-  explicit numbered_error(Parts const&... parts) : value_error(text(parts...)) {
+  explicit numbered_text(Parts const&... parts) {
     (add(parts), ...);
   }
-  /// The text with row(i) for the number of row i, col(j) for that of column j, of blocks of so many scalar rows and columns.
+  /// With row(i) for the number of row i, col(j) for that of column j, of blocks of so many scalar rows and columns.
   template <class Row, class Col>
   std::string with(index_t block_rows, index_t block_cols, Row const& row, Col const& col) const {
     std::string out;
@@ -41,6 +42,11 @@ public:
       out += text(n.before, (n.is_row ? row(n.at / block) : col(n.at / block)) * block + n.at % block);
     }
     return out + after_;
+  }
+  /// With the numbers as they are.
+  operator std::string() const {
+    auto const as_it_is = [](index_t at) { return at; };
+    return with(1, 1, as_it_is, as_it_is);
   }
 
 private:
@@ -58,8 +64,19 @@ private:
     bool is_row, of_scalars;
     index_t at;
   };
-  std::vector<number> numbers_;
-  std::string after_;
+  std::vector<number> numbers_{};
+  std::string after_{};
+};
+
+/// A value_error of such a text.
+class numbered_error : public value_error {
+public:
+  template <class... Parts>
+  explicit numbered_error(Parts const&... parts) : value_error(text(parts...)), words_(parts...) {}
+  numbered_text const& words() const { return words_; }
+
+private:
+  numbered_text words_;
 };
 
 } // namespace sla::detail

@@ -52,16 +52,16 @@ packed_pattern pack_pattern(amg_pattern const& A) {
   return out;
 }
 
-/// f(slot, column, value) for all slots of a chunk of A, whose entries are multiplied by `inverse`; slots that fill it up have 0 and a row itself.
+/// f(slot, column, value) for all slots of this chunk of A, whose entries are multiplied by `inverse`; slots that fill it up have 0 and a row itself.
 template <class T, class F>
-void for_slots(amg_matrix<T> const& A, packed_pattern const& pattern, double inverse, index_t chunk, F const& f) {
+void for_slots(amg_matrix<T> const& A, packed_pattern const& pattern, double inverse, index_t number, F const& f) {
   auto const view = A.pattern().view();
   T const* const a = A.values().data();
-  index_t const first = pattern.begin[chunk], width = pattern.begin[chunk + 1] - first;
+  index_t const first = pattern.begin[number], width = pattern.begin[number + 1] - first;
   for (index_t lane = 0; lane < packed_chunk; ++lane) {
-    index_t const i = (std::min)(chunk * packed_chunk + lane, view.rows - 1), to = first * packed_chunk + lane;
+    index_t const i = (std::min)(number * packed_chunk + lane, view.rows - 1), to = first * packed_chunk + lane;
     index_t k = 0;
-    if (i == chunk * packed_chunk + lane) for_couplings(view, i, [&](index_t at, index_t s) { f(to + at * packed_chunk, index_t(view.col[s]), float(double(a[s]) * inverse)), k = at + 1; });
+    if (i == number * packed_chunk + lane) for_couplings(view, i, [&](index_t at, index_t s) { f(to + at * packed_chunk, index_t(view.col[s]), float(double(a[s]) * inverse)), k = at + 1; });
     for (; k < width; ++k) f(to + k * packed_chunk, i, 0.f);
   }
 }

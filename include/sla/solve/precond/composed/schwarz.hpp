@@ -12,6 +12,7 @@
 #include <sla/core/held.hpp>
 #include <sla/solve/precond/composed/subdomain.hpp>
 #include <sla/solve/precond/sweep.hpp>
+#include <sla/solve/seam/numbered_error.hpp>
 #include <sla/tensor/build/block.hpp>
 #include <sla/tensor/build/cuts.hpp>
 
@@ -111,12 +112,14 @@ std::string schwarz_remark(Inner const&, schwarz_options const& o, index_t parts
   return text(" of ", Inner::name, ", ", parts, parts == 1 ? " part" : " parts", ", overlap ", o.overlap, o.restricted ? ", restricted" : "");
 }
 
-/// f(), whose errors say of which subdomain they are.
-template <class Described, class F>
-auto with_subdomain(Described const& described, F const& f) {
+/// f(), whose errors say of which subdomain they are, and name rows of A where they can: row(k) is that of row k of the subdomain.
+template <class S, class Described, class Row, class F>
+auto with_subdomain(Described const& described, Row const& row, F const& f) {
   auto const told = [&](error const& e) { return text(e.what(), " (", described(), ", whose rows are counted from 0)"); };
   try {
     return f();
+  } catch (numbered_error const& e) {
+    throw value_error(text(e.words().with(S::block_rows, S::block_cols, row, row), " (", described(), ')'));
   } catch (value_error const& e) {
     throw value_error(told(e));
   } catch (shape_error const& e) {
@@ -231,10 +234,9 @@ public:
       auto values = detail::gathered_blocks<sparse_tensor<T, S, F>::block_size>(A.values().data(), A.batch_stride(), map.source, A.batch_count());
       index_t const n = map.pattern->rows;
       sparse_tensor<T, Open, csr_for_t<F>> const square(Open(A.shape().batch(), n, n), map.pattern, std::move(values));
-      auto const described = [&] {
-        return text("of subdomain ", i, " of ", layout.parts(), ", of ", n, " rows from ", n > 0 ? layout.rows[std::size_t(i)][0] : 0);
-      };
-      detail::with_subdomain(described, [&] { return f(i, square), 0; });
+      auto const& rows = layout.rows[std::size_t(i)];
+      auto const described = [&] { return text("of subdomain ", i, " of ", layout.parts(), ", of ", n, " rows from ", n > 0 ? rows[0] : 0); };
+      detail::with_subdomain<S>(described, [&](index_t k) { return rows[std::size_t(k)]; }, [&] { return f(i, square), 0; });
     });
   }
 

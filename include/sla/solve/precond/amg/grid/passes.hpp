@@ -79,23 +79,23 @@ struct grid_restricted : slab_node<R> {
   }
   template <class Span, class T>
   void store(Span s, T* from) const {
-    auto const& A = this->A;
-    index_t const size = A.shape.slab();
-    R const left = 1 - A.omega;
+    auto const& level = this->A;
+    index_t const size = level.shape.slab();
+    R const left = 1 - level.omega;
     B const inverse = 1 / scale;
     auto const fill = [&](index_t k, R* t) {
-      R const* const d = A.inverse + k * size;
+      R const* const d = level.inverse + k * size;
       B const* const f = b + k * size;
       SLA_INDEPENDENT
       for (index_t i = 0; i < size; ++i) t[i] = d[i] * R(f[i] * inverse);
     };
     auto const residual = [&](index_t k, R const* before, R const* t, R const* after, R* r) {
-      slab_product<false>(A, k, before, t, after, r);
+      slab_product<false>(level, k, before, t, after, r);
       B const* const f = b + k * size;
       SLA_INDEPENDENT
       for (index_t i = 0; i < size; ++i) r[i] = left * R(f[i] * inverse) - r[i];  // a_ii t_i = omega b_i
     };
-    this->for_slabs(s, from, [&](index_t first, index_t last, T* out) { restricted_slabs(A, first, last, fill, residual, out); });
+    this->for_slabs(s, from, [&](index_t first, index_t last, T* out) { restricted_slabs(level, first, last, fill, residual, out); });
   }
 };
 
@@ -119,23 +119,23 @@ struct grid_corrected : slab_node<R> {
   }
   template <class Span, class T>
   void store(Span s, T* from) const {
-    auto const& A = this->A;
-    index_t const size = A.shape.slab();
+    auto const& level = this->A;
+    index_t const size = level.shape.slab();
     B const inverse = 1 / scale;
     this->for_slabs(s, from, [&](index_t k, index_t last, T* out) {
-      slab_ring<R> x(A.shape);
+      slab_ring<R> x(level.shape);
       std::vector<R> product(static_cast<std::size_t>(size));
       auto const make = [&](index_t m) {
-        if (m < 0 || m >= A.shape.nz) return std::fill(x[m], x[m] + size, R(0));
-        R const* const d = A.inverse + m * size;
+        if (m < 0 || m >= level.shape.nz) return std::fill(x[m], x[m] + size, R(0));
+        R const* const d = level.inverse + m * size;
         B const* const f = b + m * size;
-        interpolate_slab(A, m, e, [=](index_t i) { return d[i] * R(f[i] * inverse); }, x[m]);
+        interpolate_slab(level, m, e, [=](index_t i) { return d[i] * R(f[i] * inverse); }, x[m]);
       };
       make(k - 1), make(k);
       for (; k < last; ++k) {
         make(k + 1);
-        slab_product<true>(A, k, x[k - 1], x[k], x[k + 1], product.data());
-        R const *const d = A.inverse + k * size, *const at = x[k], *const y = product.data();
+        slab_product<true>(level, k, x[k - 1], x[k], x[k + 1], product.data());
+        R const *const d = level.inverse + k * size, *const at = x[k], *const y = product.data();
         B const* const f = b + k * size;
         T* const z = out + k * size;
         SLA_INDEPENDENT
