@@ -22,7 +22,7 @@ struct Sell;
 /// SELL-C-sigma as kernels see it. The rows of a window stand in the order of their lengths, the longest first; row i at position
 /// i / Window * Window + place[i], and `row` has the rows of the positions. Entry n of position p is in slot begin[p / Chunk] + n * Chunk + p % Chunk.
 /// A slot holds a column, or, Stored in a type of its own, how far it is from the first column of the chunk. Where neighbouring rows have
-/// entries in neighbouring columns, as on grids, `run` has the column of the first row for each eight slots, and a product reads x as it stands.
+/// entries in neighbouring columns, as on grids, `run` has the column of the first row for each `Chunk` slots, and a product reads x as it stands.
 template <int Chunk, int Window, class Col, class Ptr, class Stored>
 struct sell_view {
   using format_type = Sell<Chunk, Window, Col, Ptr, Stored>;
