@@ -121,6 +121,26 @@ TEST_CASE("batches and blocks") {
   check_products(to_batch<2>(to_blocks<5, 2>(A)));
 }
 
+TEST_CASE("products of Sell have the bits of Csr's, whether or not columns of neighbouring rows are neighbours") {
+  auto const check = [](auto const& A) {
+    using T = typename std::remove_cvref_t<decltype(A)>::value_type;
+    auto const x = random<T, domain_extents_t<typename std::remove_cvref_t<decltype(A)>::shape_type>>(A.domain(), 5);
+    auto const same = [&](auto const& B) {
+      CHECK(norm_inf(eval(A * x) - B * x) == 0);
+      CHECK(norm_inf(eval(conj(A) * (x + x)) - conj(B) * (x + x)) == 0);
+    };
+    same(to<Sell<>>(A)), same(to<NarrowSell<>>(A)), same(to<Sell<4, 12>>(A)), same(to<Sell<1, 1>>(A));
+  };
+  check(problems::convection_diffusion<double>({41, 29}, 2.0));
+  check(problems::convection_diffusion<std::complex<double>>({600}, 2.0));
+  check(problems::convection_diffusion<float>({11, 7, 5}, 2.0));
+  check(stack_batch(problems::convection_diffusion<double>({20, 30}, 3.0), problems::poisson<double>({20, 30})));
+  std::vector<index_t> i, j;  // a chunk all of whose rows lie side by side but for the last one, in its last entry
+  for (index_t r = 0; r < 32; ++r) i.push_back(r), j.push_back(r), i.push_back(r), j.push_back(r + 10 + (r == 15));
+  auto const values = random<double>(64, 4);
+  check(from_triplets<double>(32, 50, i, j, std::vector<double>(values.begin(), values.end())));
+}
+
 TEST_CASE("products nest and alias") {
   auto A = problems::convection_diffusion<double>({20, 20}, 1.0);
   auto x = random<double>(A.cols(), 1);

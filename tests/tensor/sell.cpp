@@ -69,6 +69,20 @@ TEST_CASE("Sell sorts rows within windows, so that little is filled up") {
   CHECK(as_they_come.pattern().slots() > A.nnz() * 15 / 10);
 }
 
+TEST_CASE("Sell knows the chunks whose rows have their entries side by side") {
+  auto const check = []<class S>(S) {
+    auto const B = to<S>(problems::poisson<double>({64}));  // by length: rows 1 to 62, then 0 and 63, which share a chunk with 57 to 62
+    auto const run = [run = B.pattern().view().run](index_t chunk, index_t entry) { return run[chunk * 3 + entry]; };
+    CHECK(B.pattern().run.size() == 24);
+    for (index_t c = 0; c < 7; ++c)
+      for (index_t n = 0; n < 3; ++n) CHECK(run(c, n) == 8 * c + n);
+    for (index_t n = 0; n < 3; ++n) CHECK(run(7, n) == (std::numeric_limits<typename S::col_type>::max)());
+  };
+  check(Sell<8, 64>{});
+  check(NarrowSell<8, 64>{});
+  check(Sell<8, 64, std::uint8_t, std::int32_t>{});
+}
+
 TEST_CASE("Sell without rows, entries or columns") {
   sparse_tensor<double, Matrix, Sell<>> const none;
   CHECK(none.nnz() == 0);

@@ -35,7 +35,7 @@ struct relative_difference {
 };
 
 /// The largest eigenvalue of the symmetric tridiagonal matrix with diagonal d and e beside it, by bisection: x is above all
-/// eigenvalues where every pivot of the factorisation of T - x is negative.
+/// eigenvalues where every pivot of the factorisation of T - x is negative. Not Eigen's computeFromTridiagonal: sla/krylov.hpp reads none of Eigen.
 template <class = void>
 double largest_of_tridiagonal(std::vector<double> const& d, std::vector<double> const& e) {
   double low = d[0], high = d[0];

@@ -21,15 +21,17 @@ struct Sell;
 
 /// SELL-C-sigma as kernels see it. The rows of a window stand in the order of their lengths, the longest first; row i at position
 /// i / Window * Window + place[i], and `row` has the rows of the positions. Entry n of position p is in slot begin[p / Chunk] + n * Chunk + p % Chunk.
-/// A slot holds a column, or, Stored in a type of its own, how far it is from the first column of the chunk.
+/// A slot holds a column, or, Stored in a type of its own, how far it is from the first column of the chunk. Where neighbouring rows have
+/// entries in neighbouring columns, as on grids, `run` has the column of the first row for each `Chunk` slots, and a product reads x as it stands.
 template <int Chunk, int Window, class Col, class Ptr, class Stored>
 struct sell_view {
   using format_type = Sell<Chunk, Window, Col, Ptr, Stored>;
   static constexpr index_t rows_together = Window;
+  static constexpr Col no_run = (std::numeric_limits<Col>::max)();  ///< no column: their number is as large at most
 
   Ptr const *begin, *row_ptr;
   Stored const* col;
-  Col const *length, *base;
+  Col const *length, *base, *run;
   std::uint16_t const *place, *row;
   index_t rows, cols, entries;
 
@@ -66,6 +68,7 @@ struct sell_view {
     index_t const padded = (rows + Chunk - 1) / Chunk * Chunk;
     return typename format_type::template pattern<Memory>{rows, cols, buffer<Ptr, Memory>::borrow(begin, padded / Chunk + 1), buffer<Ptr, Memory>::borrow(row_ptr, rows + 1),
                                                           buffer<Stored, Memory>::borrow(col, slots), buffer<Col, Memory>::borrow(length, padded), buffer<Col, Memory>::borrow(base, format_type::is_relative ? padded / Chunk : 0),
+                                                          buffer<Col, Memory>::borrow(run, slots / Chunk),
                                                           buffer<std::uint16_t, Memory>::borrow(place, rows), buffer<std::uint16_t, Memory>::borrow(row, padded), entries};
   }
 
@@ -86,24 +89,32 @@ private:
     else
       for (int lane = 0; lane < Chunk && p + lane < end; ++lane) out[row[p + lane]] = scalar_cast<T>(sum[lane]);
   }
-  /// The sums of the chunk at position p, whose rows have at least as many entries as the last of them.
+  /// The sums of the chunk at position p, whose rows have at least as many entries as the last of them. g++ would call it, once for a few entries.
   template <class Term, class V>
-  SLA_HD void add_chunk(index_t p, Term const& of, V* sum) const {
+  [[gnu::always_inline]] SLA_HD void add_chunk(index_t p, Term const& of, V* sum) const {
     auto const term = of;
     auto const* const column = col;
     index_t const first = first_column(p / Chunk);
     index_t slot = begin[p / Chunk];
     index_t const full = length[p + Chunk - 1], most = length[p];
-    // The lanes are written out: at -O2 a loop over them would keep the sums in memory.
-    [&]<int... Lane>(std::integer_sequence<int, Lane...>) {
+    // of_slot(n, slot)(lane): the columns of the n-th entries. The lanes are written out: at -O2 a loop over them would keep the sums in memory.
+    auto const add = [&]<int... Lane>(std::integer_sequence<int, Lane...>, auto const& of_slot) {
       V total[Chunk] = {((void)Lane, V{})...};
       for (index_t n = 0; n < full; ++n, slot += Chunk) {
-        SLA_PREFETCH(std::uintptr_t(column) + std::size_t(slot + detail::fetch_distance) * sizeof(Stored));
         term.fetch(slot + detail::fetch_distance);
-        ((total[Lane] += term(slot + Lane, first + index_t(column[slot + Lane]))), ...);
+        auto const column_of = of_slot(n, slot);
+        ((total[Lane] += term(slot + Lane, column_of(Lane))), ...);
       }
       ((sum[Lane] = total[Lane]), ...);
-    }(std::make_integer_sequence<int, Chunk>{});
+    };
+    constexpr std::make_integer_sequence<int, Chunk> lanes{};
+    if (Col const* const next = run + slot / Chunk; full > 0 && *next != no_run)
+      add(lanes, [next](index_t n, index_t) { return [c = index_t(next[n])](int lane) { return c + lane; }; });
+    else
+      add(lanes, [first, column](index_t, index_t s) {
+        SLA_PREFETCH(std::uintptr_t(column) + std::size_t(s + detail::fetch_distance) * sizeof(Stored));
+        return [first, c = column + s](int lane) { return first + index_t(c[lane]); };
+      });
     for (index_t n = full; n < most; ++n, slot += Chunk)
       for (int lane = 0; lane < Chunk && index_t(length[p + lane]) > n; ++lane) sum[lane] += term(slot + lane, first + index_t(column[slot + lane]));
   }
@@ -118,6 +129,7 @@ struct sell_pattern {
   buffer<Stored, Memory> col;           ///< of each slot
   buffer<Col, Memory> length;           ///< by position
   buffer<Col, Memory> base;             ///< the first column of each chunk; none, where slots hold columns
+  buffer<Col, Memory> run;              ///< of each `Chunk` slots side by side, the first of their columns, in chunks where all rows have theirs next to each other's; else the largest number
   buffer<std::uint16_t, Memory> place;  ///< of each row, in its window
   buffer<std::uint16_t, Memory> row;    ///< by position, in its window
   index_t entries = 0;
@@ -135,11 +147,11 @@ struct sell_pattern {
   }
   index_t nnz() const { return entries; }
   index_t slots() const { return col.size(); }
-  std::size_t bytes() const { return begin.bytes() + row_ptr.bytes() + col.bytes() + length.bytes() + base.bytes() + place.bytes() + row.bytes(); }
-  sell_view<Chunk, Window, Col, Ptr, Stored> view() const { return {begin.data(), row_ptr.data(), col.data(), length.data(), base.data(), place.data(), row.data(), rows, cols, entries}; }
+  std::size_t bytes() const { return begin.bytes() + row_ptr.bytes() + col.bytes() + length.bytes() + base.bytes() + run.bytes() + place.bytes() + row.bytes(); }
+  sell_view<Chunk, Window, Col, Ptr, Stored> view() const { return {begin.data(), row_ptr.data(), col.data(), length.data(), base.data(), run.data(), place.data(), row.data(), rows, cols, entries}; }
   template <class F>
   auto parts(F const& f) const {
-    return f(rows, cols, begin, row_ptr, col, length, base, place, row, entries);
+    return f(rows, cols, begin, row_ptr, col, length, base, run, place, row, entries);
   }
 };
 
@@ -199,6 +211,16 @@ struct Sell {
           col[slot] = detail::narrowed<Stored>(j - first_column, "a column, counted from the first one of its chunk,", "Sell<Chunk, Window>, which holds columns themselves");
           from[slot] = s, slot += Chunk;
         });
+      }
+    });
+    p.run = buffer<Col>(p.col.size() / Chunk, uninitialized);
+    parallel_ranges(chunks, [&, begin = std::as_const(p.begin).data(), length = std::as_const(p.length).data(), col = std::as_const(p.col).data(), base = std::as_const(p.base).data(), run = p.run.data()](index_t lo, index_t hi) {
+      for (index_t c = lo; c < hi; ++c) {
+        index_t const full = length[c * Chunk + Chunk - 1];
+        bool is_run = true;
+        for (index_t s = begin[c]; s < begin[c] + full * Chunk; ++s) is_run = is_run && index_t(col[s]) == index_t(col[s / Chunk * Chunk]) + s % Chunk;
+        for (index_t s = begin[c]; s < begin[c + 1]; s += Chunk)
+          run[s / Chunk] = is_run && s < begin[c] + full * Chunk ? Col((is_relative ? index_t(base[c]) : 0) + index_t(col[s])) : (std::numeric_limits<Col>::max)();
       }
     });
     return {std::make_shared<pattern<host_memory> const>(std::move(p)), std::move(source)};
