@@ -181,7 +181,17 @@ TEST_CASE("amg of transport that leaves its smoother open is smoothed by incompl
   };
   amg const small{.coarsest = 20};
   auto const turning = suite::recirculating(20, 1e-3), slow = sla::problems::convection_diffusion({20, 20}, 0.1);
-  CHECK(apart(turning, small, sla::ilu0{}) == 0);
+  // Of double, factors are in float; but not those that float does not hold.
+  CHECK(apart(turning, small, sla::ilu0{}) > 0);
+  CHECK(apart(turning, small, sla::ilu0{}) <= 1e-5 * double(sla::norm(sla::vector<double>(small.setup(turning) * sla::random<double>(400, 3)))));
+  for (double size : {1e-35, 1e35}) CHECK(apart(sla::sparse_tensor<double>(size * turning), small, sla::ilu0{}) == 0);
+  CHECK(apart(sla::cast<float>(turning), small, sla::ilu0{}) == 0);
+  // They are counted, and named.
+  auto const open = small.setup(turning), plain = amg{.smoother = sla::amg_smoother::spai0, .coarsest = 20}.setup(turning), whole = amg{.smoother = sla::ilu0{}, .coarsest = 20}.setup(turning);
+  CHECK(open.bytes() >= plain.bytes() + std::size_t(4 * turning.nnz()));
+  CHECK(whole.bytes() >= open.bytes() + std::size_t(4 * turning.nnz()));
+  CHECK(tells(open.remark(), ", smoother ilu0"));
+  CHECK(!tells(plain.remark(), "smoother"));
   CHECK(apart(turning, small, sla::amg_smoother::spai0) > 0);
   CHECK(apart(slow, small, sla::amg_smoother::spai0) == 0);
   CHECK(apart(sla::problems::poisson({20, 20}), small, sla::amg_smoother::spai0) == 0);
@@ -228,6 +238,41 @@ TEST_CASE("amg of transport that leaves its smoother open is smoothed by incompl
   auto const singular = t.build();
   CHECK_THROWS_AS(sla::ilu0{}.setup(singular), sla::value_error);
   CHECK(tells(printed(amg{.coarsest = 5}.setup(singular)), "1 + 1 SPAI-0"));
+}
+
+TEST_CASE("levels are multiplied and transposed for the first time as plans do it, on one thread and on three") {
+  auto const check = [](auto const& A, auto const& B) {
+    using T = typename std::remove_cvref_t<decltype(A)>::value_type;
+    for (int threads : {1, 3}) {
+      sla::set_threads(threads);
+      auto const C = sla::detail::multiplied_at_once(A, B);
+      auto const H = sla::detail::adjoint_on_pattern(A);
+      sla::set_threads(0);
+      sla::multiply_plan const plan(A, B);
+      CHECK(same_pattern(C.pattern(), *plan.shared_pattern()));
+      auto const D = plan(A, B);
+      CHECK(std::equal(C.values().begin(), C.values().end(), D.values().begin(), D.values().end()));
+      auto const transposed = sla::adjointed(A);
+      CHECK(same_pattern(H.pattern(), transposed.pattern()));
+      CHECK(std::equal(H.values().begin(), H.values().end(), transposed.values().begin(), transposed.values().end()));
+      auto const sum = sla::detail::sum_of(sla::sparse_tensor<T>(A), H), same = add(1.0, A, 1.0, transposed);
+      CHECK(std::equal(sum.values().begin(), sum.values().end(), same.values().begin(), same.values().end()));
+    }
+  };
+  auto const flow = suite::recirculating(90, 1e-3);
+  check(flow, flow);
+  check(sla::multiply_plan(flow, flow)(flow, flow), flow);                           // rows of 13 entries times 5
+  check(suite::shuffled(flow), flow);
+  auto const Z = suite::complex_problem<sla::gmres>(9);
+  check(Z, Z);
+  sla::triplets<double> t(50, 50);                                    // one entry without a partner, a row without a diagonal entry, a long row and an empty one
+  for (index_t i = 0; i < 48; ++i) t.add(i, (i + 1) % 48, 1.0 + double(i)), t.add((i + 1) % 48, i, 2.0);
+  t.add(3, 40, -1.0);
+  for (index_t j = 0; j < 50; ++j) t.add(48, j, double(j));
+  auto const odd = t.build();
+  CHECK(sla::detail::adjoint_on_pattern(odd).shared_pattern() != odd.shared_pattern());
+  CHECK(sla::detail::adjoint_on_pattern(flow).shared_pattern() == flow.shared_pattern());
+  check(odd, odd);
 }
 
 TEST_CASE("gauss_seidel of numbers of any size, and in one part of any length") {

@@ -248,6 +248,18 @@ public:
 
   index_t rows() const { return layout_->pattern->rows; }
   index_t batch_count() const { return batch_; }
+  /// The memory of what is not the pattern's, if that is A's.
+  std::size_t bytes() const { return values_->values.bytes() + layout_->diagonal.bytes(); }
+  /// The triangles with their numbers rounded to To; sweeps add up in the numbers of x.
+  template <class To>
+  applied_triangles<Recipe, To, S, F, Adjoint> rounded() const {
+    buffer<T> const& from = values_->values;
+    buffer<To> values(from.size(), uninitialized);
+    parallel_ranges(from.size(), [&, to = values.data()](index_t lo, index_t hi) {
+      for (index_t s = lo; s < hi; ++s) to[s] = To(from[s]);
+    });
+    return {recipe_, layout_.shared(), std::make_shared<detail::triangle_values<To> const>(detail::triangle_values<To>{std::move(values), values_->remark}), batch_};
+  }
   /// What a report adds to the name.
   std::string const& remark() const { return values_->remark; }
   auto view() const {

@@ -113,6 +113,9 @@ public:
     check_law<SA, SB>();
   }
   multiply_plan(std::shared_ptr<left_pattern const> a, std::shared_ptr<right_pattern const> b)
+      : multiply_plan(std::move(a), std::move(b), nullptr) {}
+  /// Of a pattern of A B that is known already, as that of a product on other plans.
+  multiply_plan(std::shared_ptr<left_pattern const> a, std::shared_ptr<right_pattern const> b, std::shared_ptr<pattern_type const> known)
       : a_(std::move(a)), b_(std::move(b)) {
     if (a_->cols != b_->rows)
       throw shape_error(text("A * B: A is ", a_->rows, " x ", a_->cols, ", B is ", b_->rows, " x ", b_->cols,
@@ -124,7 +127,7 @@ public:
       va.for_row(i, [&](index_t, index_t k) { pairs += vb.row_ptr[k + 1] - vb.row_ptr[k]; });
       return pairs;
     });
-    pattern_ = detail::multiplied_pattern<format_type>(*a_, *b_, work_);
+    pattern_ = known ? std::move(known) : detail::multiplied_pattern<format_type>(*a_, *b_, work_);
   }
 
   left_pattern const& left() const { return *a_; }

@@ -166,7 +166,9 @@ public:
   std::string remark() const {
     if (items_->empty()) return "";
     std::size_t const count = levels().size();
-    return text(", ", to_string(hierarchy().options.cycle), " of ", count, count == 1 ? " level" : " levels", ", ", detail::coarsening_text(hierarchy()));
+    bool const swept = !hierarchy().levels.empty() && hierarchy().levels[0].before;
+    return text(", ", to_string(hierarchy().options.cycle), " of ", count, count == 1 ? " level" : " levels", ", ", detail::coarsening_text(hierarchy()),
+                swept ? text(", smoother ", detail::smoother_text(hierarchy().options.smoother, true)) : "");
   }
   index_t elements() const { return index_t(items_->size()) * rows_; }
   detail::amg_view<Stored> view() const { return {items_->data(), index_t(items_->size()), rows_}; }

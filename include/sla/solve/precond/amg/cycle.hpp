@@ -32,6 +32,7 @@ void amg_cycle_from(Space& space, Levels const& all, amg_work<T, Memory>& work, 
     return (void)fuse(space, put(z, n, level.P * of(cx, coarse)));
   }
   K *x = kernel_pointer(work.levels[l].spare.data()), *y = z;
+  if (level.before) std::swap(x, y);  // its sweeps leave x where it is: in z
   K* const swept = kernel_pointer(work.levels[l].swept.data());
   auto const d = of(kernel_pointer(level.smoother.data()), n), rhs = of(b, n);
   // One sweep from x into y; then they change places.

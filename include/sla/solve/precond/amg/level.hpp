@@ -33,22 +33,29 @@ struct amg_transfer_of {
   aggregates groups;
   std::shared_ptr<amg_pattern const> pattern, left;  ///< of P, and of R^H: one, where A is Hermitian
   transpose_plan<Format> transposition;              ///< from R^H to R
-  std::optional<plan> right, both;                   ///< A P, and R (A P); none for constants, whose product is a sum
-  std::shared_ptr<amg_pattern const> sums = {};      ///< of that
+  std::shared_ptr<amg_pattern const> right = {}, both;  ///< of A P, which constants have none of, and of R A P
 
-  amg_transfer_of(aggregates of, std::shared_ptr<amg_pattern const> p, std::shared_ptr<amg_pattern const> r, std::shared_ptr<amg_pattern const> const& a, bool constants)
-      : groups(std::move(of)), pattern(std::move(p)), left(std::move(r)), transposition(left) {
-    if (constants) return;
-    right.emplace(a, pattern);
-    both.emplace(transposition.shared_pattern(), right->shared_pattern());
+  amg_transfer_of(aggregates of, std::shared_ptr<amg_pattern const> p, std::shared_ptr<amg_pattern const> r) : groups(std::move(of)), pattern(std::move(p)), left(std::move(r)), transposition(left) {}
+  std::size_t bytes() const { return groups.of.bytes() + transposition.source().bytes() + (right ? right->bytes() : 0); }
+  /// R A P, where that has been made before.
+  template <class T>
+  amg_matrix<T> product(amg_matrix<T> const& R, amg_matrix<T> const& A, amg_matrix<T> const& P) const {
+    if (!right) return summed_over(A, groups.of, R.pattern(), both);
+    return plan(R.shared_pattern(), right, both)(R, plan(A.shared_pattern(), P.shared_pattern(), right)(A, P));
   }
-  std::size_t bytes() const {
-    return groups.of.bytes() + transposition.source().bytes() + (right ? right->shared_pattern()->bytes() + right->work().bytes() + both->work().bytes() : 0);
+  /// The same, for the first time.
+  template <class T>
+  amg_matrix<T> first_product(amg_matrix<T> const& R, amg_matrix<T> const& A, amg_matrix<T> const& P, bool constants) {
+    if (constants) return both = summed_pattern(A, groups.of, R.pattern()), product(R, A, P);
+    auto const AP = multiplied_at_once(A, P);
+    auto out = multiplied_at_once(R, AP);
+    right = AP.shared_pattern(), both = out.shared_pattern();
+    return out;
   }
 };
 using amg_transfer = amg_transfer_of<Csr<std::int32_t>>;
 
-/// A matrix with its smoother (bytes do not count one that is a preconditioner) and, but on the last level, the prolongation P and the restriction R: P^H, where A is Hermitian.
+/// A matrix with its smoother (bytes count a preconditioner once, where it tells them) and, but on the last level, the prolongation P and the restriction R: P^H, where A is Hermitian.
 template <class T, class Memory = host_memory>
 struct amg_level {
   amg_matrix<T, Memory> A;
@@ -58,7 +65,7 @@ struct amg_level {
   std::shared_ptr<amg_sweep<T> const> before = {}, after = {};  ///< the smoother, where it is no diagonal
   amli_range range = {};  ///< of the eigenvalues of M A on this level and below, where two steps of Chebyshev's iteration stand for its inverse
 
-  std::size_t bytes() const { return A.bytes() + smoother.values().bytes() + (transfer ? transfer->bytes() + P.bytes() + R.bytes() : 0); }
+  std::size_t bytes() const { return A.bytes() + smoother.values().bytes() + (before ? before->bytes() : 0) + (transfer ? transfer->bytes() + P.bytes() + R.bytes() : 0); }
 };
 
 /// The vectors that a cycle writes, per level: right-hand side and correction, which are others' on the finest, and a spare one; what a
@@ -241,16 +248,16 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
     auto& level = levels.back();
     amg_matrix<T> AH, left;
     std::optional<amg_rows<T>> columns;
-    if (!ends && !hermitian) columns.emplace(look_at_rows(AH = adjointed(level.A), o.smoother, l));
+    std::shared_ptr<amg_transfer> found;
+    if (!ends && !hermitian) columns.emplace(look_at_rows(AH = adjoint_on_pattern(level.A), o.smoother, l));
     if (coarsener && !ends) {
       amg_matrix<T> P;
       index_t const coarse = coarsener->next(level.A, hermitian ? nullptr : &AH, l, P, left);
       if (coarse > 0 && 10 * coarse <= 8 * n) {
         if (hermitian) left = P;
-        level.transfer = std::make_shared<amg_transfer const>(aggregates{{}, coarse}, P.shared_pattern(), left.shared_pattern(), level.A.shared_pattern(), false);
-        auto const& next = *level.transfer;
-        level.R = next.transposition.adjoint(left), level.P = std::move(P);
-        A = (*next.both)(level.R, (*next.right)(level.A, level.P));
+        auto const next = std::make_shared<amg_transfer>(aggregates{{}, coarse}, P.shared_pattern(), left.shared_pattern());
+        level.R = next->transposition.adjoint(left), level.P = std::move(P), level.transfer = next;
+        A = next->first_product(level.R, level.A, level.P, false);
         continue;
       }
     } else if (!kept.empty()) {
@@ -261,15 +268,14 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
         if (first) return std::move(*std::exchange(first, std::nullopt));
         auto const grouped = [&](auto const& of, auto const& its) { return o.coarsening == amg_coarsening::classical ? coarse_points(of, its) : aggregate(of, its, theta); };
         if (hermitian) return grouped(level.A, rows);
-        auto const sum = add(1.0, level.A, 1.0, AH);
+        auto const sum = sum_of(level.A, AH);
         return grouped(sum, look_at_rows(sum, o.smoother, 1));
       }();
       if (groups.count > 0 && 10 * groups.count <= 8 * n) {
         level.P = prolongation(level.A, groups, rows, o.coarsening);
         if (!hermitian) left = prolongation(AH, groups, *columns, o.coarsening);
-        auto transfer = std::make_shared<amg_transfer>(std::move(groups), level.P.shared_pattern(), (hermitian ? level.P : left).shared_pattern(), level.A.shared_pattern(), o.coarsening == amg_coarsening::plain);
-        if (!transfer->right) transfer->sums = summed_pattern(level.A, transfer->groups.of, *transfer->transposition.shared_pattern());
-        level.transfer = std::move(transfer);
+        found = std::make_shared<amg_transfer>(std::move(groups), level.P.shared_pattern(), (hermitian ? level.P : left).shared_pattern());
+        level.transfer = found;
       }
     }
     if (!level.transfer) {
@@ -283,7 +289,7 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
     }
     level.R = next.transposition.adjoint(hermitian ? level.P : left);
     AH = {}, left = {}, columns.reset();  // gone before the products, which take the most memory
-    A = next.right ? (*next.both)(level.R, (*next.right)(level.A, level.P)) : summed_over(level.A, next.groups.of, level.R.pattern(), next.sums);
+    A = found ? found->first_product(level.R, level.A, level.P, o.coarsening == amg_coarsening::plain) : next.product(level.R, level.A, level.P);
   }
   auto out = std::make_shared<amg_hierarchy<T>>(o, hermitian, std::move(levels), std::move(inverse));
   out->doubtful = doubtful;
@@ -324,12 +330,15 @@ std::shared_ptr<amg_sweep<T> const> stable_factors(amg_matrix<T> const& A) {
     });
   if (work > 30 * double(A.values().size())) return {};
   try {
-    auto factors = amg_sweep_on(ilu0{}.setup(A), A);
+    auto factors = ilu0{}.setup(A);
     std::vector<T> const ones(std::size_t(A.rows()), T(1));
     std::vector<T> z(ones.size());
-    factors->apply(ones.data(), z.data());
-    bool const stable = std::all_of(z.begin(), z.end(), [&](T x) { return double(std::abs(x)) * diagonal <= 1e8; });
-    return stable ? factors : nullptr;
+    factors.view().template sweep<false>(ones.data(), z.data(), 1);
+    if (!std::all_of(z.begin(), z.end(), [&](T x) { return double(std::abs(x)) * diagonal <= 1e8; })) return {};
+    if constexpr (std::same_as<T, double>)  // in float, which holds all of them
+      if (auto const f = factors.view(); std::all_of(f.values, f.values + f.slots, [](double v) { return v == 0 || (std::abs(v) >= 1e-30 && std::abs(v) <= 1e30); }))
+        return amg_sweep_on(factors.template rounded<float>(), A);
+    return amg_sweep_on(std::move(factors), A);
   } catch (value_error const&) {
     return {};
   }

@@ -15,25 +15,23 @@ namespace sla::detail {
 
 inline constexpr double prolongation_damping = 0.75, prolongation_filter = 0.25;
 
-/// The entries of row i of the prolongation, as f(aggregate, weight), an aggregate perhaps more than once. Of row i of A, entries that
+/// The entries of row i of the prolongation, as f(aggregate, weight), an aggregate perhaps more than once; `rows` is what look_at_rows saw. Of row i of A, entries that
 /// couple less than a quarter of the largest, and those of the diagonal's sign, are added to the diagonal; what is kept of it, with its
 /// diagonal divided out, has weights of at most 1 together, whatever A is, and of 1 where the row of A sums to 0.
 template <class T, class F>
-void prolongation_row(amg_matrix<T> const& A, aggregates const& groups, kernel_t<T> phase, amg_coarsening how, index_t i, F const& f) {
+void prolongation_row(amg_matrix<T> const& A, aggregates const& groups, amg_rows<T> const& rows, amg_coarsening how, index_t i, F const& f) {
   using K = kernel_t<T>;
   using Real = real_t<T>;
   auto const* const of = groups.of.data();
   if (of[i] < 0) return;
-  if (how == amg_coarsening::plain) return f(of[i], K(Real(1)));
+  Real const largest = rows.strongest.data()[i];
+  if (how == amg_coarsening::plain || !(largest > 0)) return f(of[i], K(Real(1)));
+  K const phase = rows.phase.data()[i];
   auto const view = A.pattern().view();
   auto const* const a = kernel_pointer(A.values().data());
-  Real largest = 0, kept = 0, diagonal = 0;
-  view.for_row(i, [&](index_t s, index_t j) {
-    if (i != j) largest = (std::max)(largest, coupling(a[s], phase));
-  });
-  if (!(largest > 0)) return f(of[i], K(Real(1)));
   Real const least = Real(prolongation_filter) * largest;
   auto const keeps = [&](index_t s, index_t j) { return i != j && coupling(a[s], phase) >= least; };
+  Real kept = 0, diagonal = 0;
   view.for_row(i, [&](index_t s, index_t j) {
     bool const keep = keeps(s, j);
     kept += keep ? abs_of(a[s]) : Real(0), diagonal += keep ? Real(0) : real_of(a[s] * phase);
@@ -64,7 +62,7 @@ amg_matrix<T> prolongation(amg_matrix<T> const& A, aggregates const& groups, amg
     for (index_t i = n * t / parts; i < n * (t + 1) / parts; ++i) {
       std::size_t const first = size, most = size + std::size_t(row_length(view, i)) + 1;
       if (mine.col.size() < most) mine.col.resize(most + most / 2 + 1024), mine.value.resize(mine.col.size());
-      prolongation_row(A, groups, rows.phase.data()[i], how, i, [&, col = mine.col.data(), value = mine.value.data()](std::int32_t g, K weight) {
+      prolongation_row(A, groups, rows, how, i, [&, col = mine.col.data(), value = mine.value.data()](std::int32_t g, K weight) {
         std::size_t at = size;
         while (at > first && col[at - 1] > g) --at;
         if (at > first && col[at - 1] == g) return void(value[at - 1] = value[at - 1] + weight);
@@ -96,7 +94,7 @@ amg_matrix<T> prolongation(amg_matrix<T> const& A, aggregates const& groups, amg
   auto const& col = pattern->col;
   parallel_ranges(A.rows(), [&, p = kernel_pointer(P.values().data())](index_t lo, index_t hi) {
     for (index_t i = lo; i < hi; ++i)
-      prolongation_row(A, groups, rows.phase.data()[i], how, i, [&](std::int32_t g, kernel_t<T> weight) {
+      prolongation_row(A, groups, rows, how, i, [&](std::int32_t g, kernel_t<T> weight) {
         for (index_t s = ptr[i]; s < ptr[i + 1]; ++s)
           if (col[s] == g) p[s] = p[s] + weight;
       });

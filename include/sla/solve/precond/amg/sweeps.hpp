@@ -29,6 +29,12 @@ struct amg_sweep_of final : amg_sweep<T> {
     auto other = m.adjoint();
     return std::make_shared<amg_sweep_of<T, decltype(other)> const>(std::move(other), rows);
   }
+  std::size_t bytes() const override {
+    if constexpr (requires { m.bytes(); })
+      return m.bytes();
+    else
+      return 0;
+  }
 };
 /// M of a level whose matrix is A.
 template <class T, class M>
