@@ -67,6 +67,36 @@ TEST_CASE("Krylov methods find the pairs of one rank on one to three") {
   }
 }
 
+TEST_CASE("eigs by factors on ranks has the triples of one rank: near real and complex numbers, beside a shift that is a value, with a weight, and left vectors") {
+  using namespace std::complex_literals;
+  auto const A = problems::convection_diffusion<double>({9, 8}, 0.8);
+  auto const B = eval(0.1 * A + diagonal(random<double>(A.rows(), 3) + 2.0)), graph = eval(A - diagonal(A * ones<double>(A.rows())));  // 0 is a value of it
+  krylov_schur const method{.rtol = 1e-9};
+  auto const inside = eigs(A, 3, near{2.1}, method, left_vectors);
+  auto const beside = eigs(A, 2, near{2.1 + 0.3i}, method);
+  auto const weighted = eigs(A, B, 2, near{0.7}, method), largest_of_b = eigs(A, B, 2, largest{}, method);
+  auto const moved = eigs(graph, 2, near{0.0}, method);
+  CHECK_THAT(moved.report.choice, Catch::Matchers::ContainsSubstring("the shift was moved"));
+  for (int ranks : {1, 2, 3, 4, 8})
+    CHECK(suite::largest_error(ranks, [&](auto& world) {
+            mesh<axis<"rows">> m(world);
+            auto const D = distribute<SparseShard<0>>(A, m, strips{});
+            auto const E = distribute<SparseShard<0>>(B, m, D.row_layout()), G = distribute<SparseShard<0>>(graph, m, D.row_layout());
+            auto const apart = [](auto const& found, auto const& one) {
+              bool const same = found.report.converged() && found.report.preconditioner == "lu" && found.report.preconditioner == one.report.preconditioner && found.report.choice == one.report.choice;
+              return same ? double(norm(found.values - one.values)) + double(norm(gather(found.vectors) - one.vectors)) / 1e6 : 1e9;
+            };
+            auto const triples = eigs(D, 3, near{2.1}, method, left_vectors);
+            return std::array<double, 6>{apart(triples, inside), double(norm(gather(triples.left) - inside.left)) / 1e6, apart(eigs(D, 2, near{2.1 + 0.3i}, method), beside),
+                                         apart(eigs(D, E, 2, near{0.7}, method), weighted), apart(eigs(D, E, 2, largest{}, method), largest_of_b), apart(eigs(G, 2, near{0.0}, method), moved)};
+          }) < 1e-10);
+  for (auto const& words : suite::words_of(2, [&](auto& world) {
+         mesh<axis<"rows">> m(world);
+         (void)eigs(distribute<SparseShard<0>>(problems::poisson<double>({20001}), m, strips{}), 1, near{0.3});
+       }))
+    CHECK_THAT(words, Catch::Matchers::ContainsSubstring("of 20001 rows, and of more than 20000 no rank gathers them"));
+}
+
 TEST_CASE("derivatives of eigenpairs on ranks are those of one rank, in both modes") {
   auto const check = [](auto const& A, auto const& B) {
     lobpcg const method{.rtol = 1e-12};

@@ -19,9 +19,6 @@
 
 namespace sla::detail {
 
-/// More rows than these are not gathered for factors.
-inline constexpr index_t most_gathered_rows = 20000;
-
 /// The grid that D may be, by a few rows of each rank. Collective.
 template <class D>
 grid_guess guess_grid_on_ranks(D const& d) {
@@ -71,6 +68,7 @@ struct choice_world<distributed<sparse_tensor<T, S, F, host_memory>, Mesh, P...>
   using A = distributed<sparse_tensor<T, S, F, host_memory>, Mesh, P...>;
   static constexpr bool is_shared = true, on_ranks = owners_axis<placements<P...>> >= 0;
   static constexpr bool is_gathered = may_be_gathered<A>;
+  static constexpr index_t most_gathered_rows = 20000;  ///< more are not gathered for factors
   template <factorization Kind>
   using factors = std::conditional_t<is_gathered, factor_on_first<Kind>, factor<Kind>>;
 

@@ -119,11 +119,13 @@ public:
   factor_failure const& failure(index_t) const { return solver_->failure; }
   index_t batch_count() const { return 1; }
   std::size_t bytes() const { return solver_->bytes; }
+  /// What sweeps over this rank's part, collective.
+  auto view() const { return factors_on_first_view<Solver>{solver_.get()}; }
   std::string remark() const { return solver_->counts.size() > 1 ? text("factors on one of ", solver_->counts.size(), " ranks") : std::string("factors"); }
 
   template <class X>
   auto times(X&& x) const {
-    return swept<S, Adjoint>(factors_on_first_view<Solver>{solver_.get()}, index_t(solver_->counts[std::size_t(solver_->c->rank())]) * S::block_rows, std::forward<X>(x), "factors");
+    return swept<S, Adjoint>(view(), index_t(solver_->counts[std::size_t(solver_->c->rank())]) * S::block_rows, std::forward<X>(x), "factors");
   }
 
 private:

@@ -35,7 +35,7 @@ auto coefficients_in(Space& space, C const& c) {
 template <class W>
 struct orthonormal_columns {
   small_dense<W> C;         ///< V C is orthonormal; it has fewer columns where V has no full rank
-  bool is_definite = true;  ///< false, if the inner products are none: some (v, B v) is negative
+  double least = 0;         ///< the least (v, B v) that was met, where the inner products are none
 };
 /// C for columns V with the inner products G. Columns j with G(j, j) <= least(j) are taken for zero.
 /// Source: Stathopoulos and Wu, A block orthogonalization procedure with constant synchronization requirements (2002): SVQB.
@@ -48,12 +48,12 @@ orthonormal_columns<W> orthonormal_from(small_dense<W> const& G, Least const& le
   for (index_t j = 0; j < m; ++j) {
     double const g = std::real(G(j, j));
     d[j] = g > least(j) && g > 0 ? 1 / std::sqrt(g) : 0;
-    if (g < -least(j)) out.is_definite = false;
+    if (g < -least(j)) out.least = (std::min)(out.least, g);
   }
   small_dense<W> const S = d.asDiagonal() * G * d.asDiagonal();
   auto const [values, vectors, is_found] = eigenpairs_of<W>(S);
   double const most = values[m - 1];
-  if (values[0] < -1e-6 * (std::max)(most, 1e-300)) out.is_definite = false;
+  if (values[0] < -1e-6 * (std::max)(most, 1e-300)) out.least = (std::min)(out.least, double(values[0]));
   index_t kept = 0;
   while (kept < m && values[m - 1 - kept] > 1e-12 * most && most > 0) ++kept;
   out.C.resize(m, kept);

@@ -36,7 +36,7 @@ struct dense_eigen {
     Dense S = dense(problem.a), R;
     if constexpr (!Problem::is_standard) {
       auto const found = detail::inverse_cholesky<Wide>(dense(problem.b));
-      if (!found) throw value_error("eigsh(A, B, k, ...): B is not positive definite; of a definite A and an indefinite B the problem B v = (1/w) A v is one");
+      if (!found) detail::throw_not_definite("it has no Cholesky factors");
       R = *found;
       S = detail::dense_product<Wide>(R, detail::dense_product<Wide>(S, R.adjoint()));
       S = (0.5 * (S + S.adjoint())).eval();

@@ -127,8 +127,9 @@ private:
       return v;
     }
   }
-  static void require_definite(bool is_definite) {
-    if (has_b && !is_definite) throw_not_definite("(v, B v) is negative for some v");
+  /// Errors: value_error, if the least (v, B v) is negative.
+  void require_definite(double least) const {
+    if (has_b && least < 0) throw_not_definite("a vector v of iteration ", found_.iterations, " has (v, B v) = ", least);
   }
 
   /// Orthonormal X from what is given, smoothed by M, and its Ritz pairs. Returns its columns.
@@ -155,7 +156,7 @@ private:
       index_t const columns = width_of(start);
       auto [g] = fuse(space_, gram_of<Most>(start, image(start, bw_)));
       auto const made = orthonormal_from<W>(down(g, columns, columns), [](index_t) { return 0.0; });
-      require_definite(made.is_definite);
+      require_definite(made.least);
       if (made.C.cols() == 0) throw value_error("eigsh: nothing to begin with: the vectors to begin with, or to be orthogonal to, are zeros or no numbers, or what is orthogonal to the latter is nothing");
       Block next = room(made.C.cols());
       fuse(space_, set(next, combine(start, up(made.C), made.C.cols())));
@@ -280,7 +281,7 @@ private:
     auto [h, g] = fuse(space_, gram_of<Most>(*z_, bw), gram_of<Most>(w, bw));
     zbw_ = down(h, z, count), wbw_ = hermitian(down(g, count, count));
     if (!wbw_.allFinite() || !zbw_.allFinite()) return norms_.assign(norms_.size(), std::numeric_limits<double>::quiet_NaN()), false;
-    require_definite((wbw_.diagonal().real().array() >= 0).all());
+    require_definite(wbw_.diagonal().real().minCoeff());
     return is_fit(active) || orthonormalise(h);
   }
   /// May W be taken as it is?
@@ -300,7 +301,7 @@ private:
     fuse(space_, set(w, w - combine(*z_, h, count)));
     auto [g] = fuse(space_, gram_of<Most>(w, image(w, bw_)));
     auto const made = orthonormal_from<W>(down(g, count, count), [&](index_t j) { return 1e6 * rounding * rounding * zbw_.col(j).squaredNorm(); });
-    require_definite(made.is_definite);
+    require_definite(made.least);
     index_t const kept = made.C.cols();
     if (kept == 0) return false;
     fuse(space_, set(keep(spare_, kept), combine(w, up(made.C), kept)));

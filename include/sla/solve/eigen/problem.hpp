@@ -138,11 +138,6 @@ struct eigen_found {
 };
 
 namespace detail {
-/// Errors: value_error, always.
-template <class... How>
-[[noreturn]] void throw_not_definite(How const&... how) {
-  throw value_error(text("eigsh(A, B, k, ...): B is not positive definite: ", how..., "; of a definite A and an indefinite B the problem B v = (1/w) A v is one"));
-}
 /// conj(z) / |z|: what turns z real and positive; 1 for zero.
 template <class Z>
 Z turned(Z z) {

@@ -221,9 +221,13 @@ auto with_operator(Problem const& problem, W const& wanted, Space& space, V& bet
   using T = typename Problem::value_type;
   using A = std::remove_cvref_t<decltype(problem.a)>;
   using Number = std::conditional_t<is_complex<T>, std::complex<double>, double>;
-  constexpr bool factors = is_near<W> || !Problem::is_standard, has_entries = !factors || Readable<A>;
-  static_assert(has_entries, "sla: eigs(A, k, near{sigma}), eigs(A, B, k, ...): it factors A - sigma B, or B, which are sparse tensors in host memory; elsewhere take gather(A), or "
-                             "eigsh of Hermitian ones");
+  constexpr bool factors = is_near<W> || !Problem::is_standard, has_entries = !factors || Readable<A> || GatheredForFactors<A>;
+  static_assert(has_entries, "sla: eigs(A, k, near{sigma}), eigs(A, B, k, ...): it factors A - sigma B, or B, which are sparse tensors in host memory, or distributed by rows; elsewhere take "
+                             "gather(A), or eigsh of Hermitian ones");
+  if constexpr (factors && GatheredForFactors<A>)
+    if (problem.n > choice_world<A>::most_gathered_rows)
+      throw value_error(text(call, ", k, ...): it factors A - sigma B, or B, of ", problem.n, " rows, and of more than ", choice_world<A>::most_gathered_rows,
+                             " no rank gathers them: take gather(A), where one rank has room for the factors, or eigsh of a Hermitian A"));
   auto const oriented_inverse = [](linear_operator<T> const& inverse) {
     if constexpr (Adjoint)
       return inverse.adjoint();
@@ -249,14 +253,15 @@ auto with_operator(Problem const& problem, W const& wanted, Space& space, V& bet
       auto const& a = oriented<Adjoint>(problem.a);
       return body(spectral_operator{multiply_by<std::remove_cvref_t<decltype(a)>>{a}, false, key, to_a, ""});
     } else {
-      auto const flat = flat_scalars<Number>(problem.b);
+      auto const flat = in_scalars<Number>(problem.b);
       std::optional<factored_inverse<T>> inverse;
-      if (hermitian) {
-        if (auto const m = trusted_factors<factorization::cholesky>(flat))
-          inverse = factored_inverse<T>{operator_of_factors<T>(*m, flat.rows()), "cholesky"};
-        else if (has_negative_values<Number>(problem.b))
-          throw_not_definite("it has no Cholesky factors");
-      }
+      if constexpr (Readable<A>)
+        if (hermitian) {
+          if (auto const m = trusted_factors<factorization::cholesky>(flat))
+            inverse = factored_inverse<T>{operator_of_factors<T>(*m, flat.rows()), "cholesky"};
+          else if (has_negative_values<Number>(problem.b))
+            throw_not_definite("it has no Cholesky factors");
+        }
       if (!inverse) inverse = invert<T>(flat, hermitian);
       if (!inverse) throw value_error(text(call, ", B, k): B is singular, so that A v = w B v has infinite eigenvalues; near{sigma} factors A - sigma B instead"));
       auto const& a = oriented<Adjoint>(problem.a);

@@ -109,7 +109,7 @@ public:
     if (!out.allFinite()) throw value_error("an eigensolver: a product with A, or a solve with its factors, gave NaN or infinity");
     if constexpr (!Inner::is_plain)
       if (double const ww = double(real_of(space_.read(joined.ww).front())); ww < -1e-9 * double(out.squaredNorm() + std::abs(ww)))
-        throw value_error(text("eigsh(A, B, k): B is not positive definite: a vector v of the basis has v^H B v = ", ww));
+        throw_not_definite("vector ", count, " of the basis, v, has (v, B v) = ", ww);
     return {std::move(out), scale == 0 ? Real(0) : 1 / scale};
   }
   /// A random vector becomes vector `count`.

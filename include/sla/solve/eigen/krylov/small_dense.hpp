@@ -32,11 +32,17 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/error.hpp>
 #include <sla/core/scalar.hpp>
 #include <sla/core/shape.hpp>
 
 namespace sla::detail {
 
+/// Errors: value_error, always: of a B whose inner product (x, B y) is none.
+template <class... How>
+[[noreturn]] void throw_not_definite(How const&... how) {
+  throw value_error(text("eigsh(A, B, k, ...): B is not positive definite: ", how..., "; of a definite A and an indefinite B the problem B v = (1/w) A v is one"));
+}
 /// The scalars of small algebra for vectors of T, and its matrices.
 template <class T>
 using small_scalar = std::conditional_t<is_complex<T>, std::complex<double>, double>;
