@@ -65,7 +65,7 @@ enum class amg_cycle { V, W, F, amli };
 /// What is done on each level: x += D (b - A x), with d_i = 1.1 a_ii / sum |a_ij|^2 (SPAI-0: Broeker and Grote 2002), but at most 1.9 / sum
 /// |a_ij|, so that it converges for every Hermitian definite A; or with d_i = 1 / sum |a_ij|; or x += S (b - A x) for a preconditioner S that
 /// is set up for each level, and its adjoint after the correction, where A is Hermitian: `.smoother = chebyshev{.degree = 2}`, `ssor{}`, `ilu0{}`.
-/// automatic: ilu0{}, where A is real and its couplings point one way, as those of transport: a_ij and a_ji differ, of a few rows, by more than a tenth of their sum; its factors are rounded to float, where that holds them;
+/// automatic: ilu0{}, where A is real and its couplings point one way, as those of transport: a_ij and a_ji differ, of a few rows, by more than a fifth of their sum; its factors are rounded to float, where that holds them;
 /// SPAI-0 elsewhere, of complex numbers and nodes, on devices, across ranks, and on a level that has no such factors.
 class amg_smoother {
 public:

@@ -127,7 +127,7 @@ double asymmetry(Rows const& rows, T const* a) {
 template <class T>
 bool couples_one_way(amg_matrix<T> const& A) {
   if constexpr (!is_complex<T>)
-    return asymmetry(A.pattern().view(), kernel_pointer(A.values().data())) > 0.1;
+    return asymmetry(A.pattern().view(), kernel_pointer(A.values().data())) > 0.2;
   else
     return false;
 }
