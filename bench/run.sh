@@ -23,7 +23,8 @@ export OMP_PROC_BIND=true OMP_NUM_THREADS="${OMP_NUM_THREADS:-$(nproc)}"
 
 # table <file> <program [arguments]>...: their outputs, one after the other; each is started through $through.
 through=
-wanted() { case $1 in "$only"*) true ;; *) false ;; esac; }
+found=
+wanted() { case $1 in "$only"*) found=yes ;; *) false ;; esac; }
 table() {
   wanted "$1" || return 0
   out=$results/$1.md
@@ -74,3 +75,4 @@ if [ -x "$programs/partition" ]; then OMP_PROC_BIND=false OMP_WAIT_POLICY=passiv
 if [ -x "$programs/direct" ]; then OMP_NUM_THREADS=1 table direct direct; fi
 OMP_NUM_THREADS=1 table determinant determinant
 if wanted compile_time; then sh bench/compile_time.sh >"$results/compile_time.md"; fi
+[ -n "$found" ] || { echo "sh bench/run.sh [tables] [folder]: '$only' is no folder, and no table begins so" >&2; exit 1; }

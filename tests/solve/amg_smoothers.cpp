@@ -261,7 +261,8 @@ TEST_CASE("levels are multiplied and transposed for the first time as plans do i
   };
   auto const flow = suite::recirculating(90, 1e-3);
   check(flow, flow);
-  check(sla::multiply_plan(flow, flow)(flow, flow), flow);                           // rows of 13 entries times 5
+  check(suite::recirculating(190, 1e-3), suite::recirculating(190, 1e-3));  // rows enough for threads to share them
+  check(sla::multiply_plan(flow, flow)(flow, flow), flow);  // rows of 13 entries times 5
   check(suite::shuffled(flow), flow);
   auto const Z = suite::complex_problem<sla::gmres>(9);
   check(Z, Z);
@@ -273,6 +274,35 @@ TEST_CASE("levels are multiplied and transposed for the first time as plans do i
   CHECK(sla::detail::adjoint_on_pattern(odd).shared_pattern() != odd.shared_pattern());
   CHECK(sla::detail::adjoint_on_pattern(flow).shared_pattern() == flow.shared_pattern());
   check(odd, odd);
+}
+
+TEST_CASE("amg takes new values on the pattern of the set-up alone, whatever its levels are") {
+  auto const grid = sla::problems::poisson<double>({120, 110}), flow = suite::recirculating(40, 1e-3);
+  auto const coupled = [](auto const& A, index_t i, double value) {  // with a far point
+    index_t const last = A.rows() - 1;
+    sla::sparse_tensor<double> const far = sla::from_triplets<double>(A.rows(), A.cols(), {i, last}, {last, i}, {value, value});
+    return add(1.0, A, 1.0, far);
+  };
+  auto const printed = [](auto const& M) {
+    std::ostringstream out;
+    out << M;
+    return out.str();
+  };
+  auto const check = [&](auto const& A, auto const& options, char const* coarsening) {
+    auto M = options.setup(coupled(A, 0, -0.1));
+    INFO(printed(M));
+    CHECK(tells(printed(M), coarsening));
+    auto const r = sla::random<double>(A.rows(), 1);
+    M.update(coupled(A, 0, -0.2));
+    sla::vector<double> const before = M * r;
+    CHECK_THROWS_WITH(M.update(coupled(A, 1, -0.1)), Catch::Matchers::ContainsSubstring("another pattern than that of the set-up"));
+    CHECK(oracle::distance(sla::vector<double>(M * r), before) == 0);
+  };
+  check(grid, amg{}, "plain aggregation");
+  check(grid, amg{.coarsening = sla::amg_coarsening::smoothed}, "smoothed aggregation");
+  check(grid, amg{.coarsening = sla::amg_coarsening::classical}, "classical");
+  check(grid, amg{.coarsening = sla::amg_coarsening::plain}, "plain aggregation");
+  check(flow, amg{}, "smoothed aggregation");
 }
 
 TEST_CASE("gauss_seidel of numbers of any size, and in one part of any length") {

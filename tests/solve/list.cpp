@@ -235,7 +235,7 @@ TEST_CASE("bad lists say what is wrong") {
   CHECK_THROWS_WITH(try_solve(bad, b, cg{}, jacobi{}), ContainsSubstring("A(0, 0) is nan") && ContainsSubstring("of system 1 of the list"));
   auto x0 = b;
   x0[1][7] = std::numeric_limits<double>::infinity();
-  CHECK_THROWS_WITH(try_solve(L, b, cg{}, jacobi{}, initial_guess(x0)), ContainsSubstring("x0(7) is inf") && ContainsSubstring("of system 1 of the list"));
+  CHECK_THROWS_WITH(try_solve(L, b, cg{}, jacobi{}, initial_guess(x0)), ContainsSubstring("x0[1](7) is inf"));
   std::swap(b[0], b[1]);
   CHECK_THROWS_WITH(try_solve(L, b, cg{}, jacobi{}), ContainsSubstring("vector 0 of a list is 3000; system 0 has 20 rows"));
   b.pop_back();

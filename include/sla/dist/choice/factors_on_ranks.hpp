@@ -145,7 +145,7 @@ private:
     made->failure = made->factors.failure(0);
     std::uint64_t numbers[] = {std::uint64_t(made->failure.why), made->factors.bytes()};
     broadcast(c, std::span<std::uint64_t>(numbers));
-    std::string const words = text(std::string(made->failure.what), made->failure.in_solves);
+    std::string const words = text(made->failure.what, made->failure.in_solves);
     std::vector<char> told(words.begin(), words.end());
     broadcast(c, told);
     made->failure = {reason(numbers[0]), numbered_text(std::string(told.begin(), told.end()))};

@@ -68,7 +68,7 @@ public:
       auto const& failure = factors_.failure(b);
       if (failure.why == reason::converged || (zeros && failure.why == reason::singular)) continue;
       bool const definite = failure.why == reason::indefinite_matrix;
-      throw value_error(text(call, ": A", of_item(shape, b), definite ? " is not positive definite: " : failure.why == reason::singular ? " is singular: " : ": ", std::string(failure.what),
+      throw value_error(text(call, ": A", of_item(shape, b), definite ? " is not positive definite: " : failure.why == reason::singular ? " is singular: " : ": ", failure.what,
                              definite ? "; slogdet(A) takes any square matrix" : ""));
     }
   }
@@ -104,7 +104,7 @@ public:
   void for_each_inverse(G const& f) const {
     for (index_t b = 0; b < factors_.batch_count(); ++b) {
       if (factors_.failure(b).why != reason::converged)
-        throw value_error(text(call_, ": A", of_item(shape_, b), " is singular, ", std::string(factors_.failure(b).what), ": it has no inverse, and the derivative is not there"));
+        throw value_error(text(call_, ": A", of_item(shape_, b), " is singular, ", factors_.failure(b).what, ": it has no inverse, and the derivative is not there"));
       auto const& parts = items()[std::size_t(b)];
       std::vector<inverse_entries<number>> inverses;
       for (auto const& part : parts) inverses.emplace_back(blocks_of_one(factors_of(part)));

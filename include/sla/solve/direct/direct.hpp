@@ -181,7 +181,7 @@ private:
     out.method = name_of(Kind);
     for (index_t b = 0; b < m.batch_count(); ++b) {
       out.items.push_back({m.failure(b).why, 0, 1});
-      if (m.failure(b).why != reason::converged) out.choice = text(std::string(m.failure(b).what), m.failure(b).in_solves);
+      if (m.failure(b).why != reason::converged) out.choice = text(m.failure(b).what, m.failure(b).in_solves);
     }
     if (!out.converged()) throw solve_error(std::move(out));
   }

@@ -35,7 +35,7 @@ auto coefficients_in(Space& space, C const& c) {
 template <class W>
 struct orthonormal_columns {
   small_dense<W> C;         ///< V C is orthonormal; it has fewer columns where V has no full rank
-  double least = 0;         ///< the least (v, B v) that was met, where the inner products are none
+  double least = 0;         ///< negative, where B is not definite: a (v, B v) that shows it
 };
 /// C for columns V with the inner products G. Columns j with G(j, j) <= least(j) are taken for zero.
 /// Source: Stathopoulos and Wu, A block orthogonalization procedure with constant synchronization requirements (2002): SVQB.

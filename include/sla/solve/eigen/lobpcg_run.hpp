@@ -281,7 +281,7 @@ private:
     auto [h, g] = fuse(space_, gram_of<Most>(*z_, bw), gram_of<Most>(w, bw));
     zbw_ = down(h, z, count), wbw_ = hermitian(down(g, count, count));
     if (!wbw_.allFinite() || !zbw_.allFinite()) return norms_.assign(norms_.size(), std::numeric_limits<double>::quiet_NaN()), false;
-    require_definite(wbw_.diagonal().real().minCoeff());
+    require_definite(count == 0 ? 0 : wbw_.diagonal().real().minCoeff());
     return is_fit(active) || orthonormalise(h);
   }
   /// May W be taken as it is?

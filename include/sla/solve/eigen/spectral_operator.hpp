@@ -221,7 +221,7 @@ auto with_operator(Problem const& problem, W const& wanted, Space& space, V& bet
   using T = typename Problem::value_type;
   using A = std::remove_cvref_t<decltype(problem.a)>;
   using Number = std::conditional_t<is_complex<T>, std::complex<double>, double>;
-  constexpr bool factors = is_near<W> || !Problem::is_standard, has_entries = !factors || Readable<A> || GatheredForFactors<A>;
+  constexpr bool factors = is_near<W> || !Problem::is_standard, has_entries = !factors || Readable<A> || (GatheredForFactors<A> && (Problem::is_standard || GatheredForFactors<std::remove_cvref_t<decltype(problem.b)>>));
   static_assert(has_entries, "sla: eigs(A, k, near{sigma}), eigs(A, B, k, ...): it factors A - sigma B, or B, which are sparse tensors in host memory, or distributed by rows; elsewhere take "
                              "gather(A), or eigsh of Hermitian ones");
   if constexpr (factors && GatheredForFactors<A>)

@@ -156,6 +156,8 @@ auto perform(op::try_solve, sparse_list<T, S, F> const& A, std::vector<tensor<U,
   for (std::size_t k = 0; k < b.size(); ++k) detail::require_finite(b[k], text("b[", k, ']').c_str());
   detail::none const absent{};
   auto const& begin = detail::pick<detail::wants_guess>(options..., absent);
+  if constexpr (!std::same_as<std::remove_cvref_t<decltype(begin)>, detail::none>)
+    for (std::size_t k = 0; k < begin.x->size(); ++k) detail::require_finite((*begin.x)[k], text("x0[", k, ']').c_str());
   return detail::with_systems(A, [&] {
     linear_world<std::remove_cvref_t<decltype(A.packed())>>::check(A.packed(), false);
     try {

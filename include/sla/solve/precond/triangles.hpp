@@ -248,8 +248,11 @@ public:
 
   index_t rows() const { return layout_->pattern->rows; }
   index_t batch_count() const { return batch_; }
-  /// The memory of what is not the pattern's, if that is A's.
-  std::size_t bytes() const { return values_->values.bytes() + layout_->diagonal.bytes(); }
+  /// Of values and the places of diagonals, and of the pattern, where it is not that of A.
+  std::size_t bytes() const {
+    auto const& pattern = layout_->pattern;
+    return values_->values.bytes() + layout_->diagonal.bytes() + (pattern == layout_->rows.pattern() ? 0 : pattern->bytes());
+  }
   /// The triangles with their numbers rounded to To; sweeps add up in the numbers of x.
   template <class To>
   applied_triangles<Recipe, To, S, F, Adjoint> rounded() const {

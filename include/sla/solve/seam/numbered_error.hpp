@@ -49,6 +49,8 @@ public:
     return with(1, 1, as_it_is, as_it_is);
   }
 
+  friend std::ostream& operator<<(std::ostream& out, numbered_text const& words) { return out << std::string(words); }
+
 private:
   template <class Part>
   void add(Part const& part) {

@@ -68,6 +68,7 @@ auto trusted_factors(Matrix const& s) {
   try {
     out.emplace(Options{}.setup(s));
   } catch (value_error const&) {
+    if constexpr (Kind == factorization::lu) throw;
     return out;  // it is not Hermitian
   }
   if (out->failure(0).why != reason::converged) return std::optional<M>();

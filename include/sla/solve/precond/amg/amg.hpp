@@ -138,6 +138,7 @@ public:
   }
 
   /// New values on the same pattern: aggregates and the patterns of all products are kept. Where this throws, all is as before.
+  /// Errors: shape_error for another pattern, but where A is a grid, or nodes are aggregated, and all is found anew.
   template <class F>
   void update(sparse_tensor<T, S, F> const& A) {
     if (A.rows() * S::block_rows != rows_ || A.cols() * S::block_cols != rows_ || A.batch_count() != index_t(items_->size()))
@@ -215,6 +216,7 @@ private:
         auto const& o = before && !before->packed ? before->options : options_;
         detail::amg_matrix<T> const item(Matrix(rows.rows(), rows.cols()), rows.shared_pattern(), buffer<T>::borrow(rows.values().data() + b * rows.batch_stride(), rows.pattern().nnz()));
         bool const keeps = before && !o.coarsener && (before->hermitian || !detail::is_hermitian(item));  // else the restriction has another pattern
+        detail::require_kept_pattern(!keeps || before->packed || same_pattern(before->levels[0].A.pattern(), item.pattern()));
         auto const made = [&](detail::amg_options const& with) {
           auto const stored = detail::levels_in<Stored>(
               detail::amg_levels<T>(with, item, keeps ? transfers_of(*before) : detail::amg_transfers{}, before ? before->packed : nullptr));

@@ -17,7 +17,6 @@
 #include <sla/solve/precond/amg/sums.hpp>
 #include <sla/solve/precond/amg/sweeps.hpp>
 #include <sla/solve/precond/ilu0.hpp>
-#include <sla/tensor/algebra/add.hpp>
 #include <sla/tensor/algebra/multiply.hpp>
 #include <sla/tensor/arrange/transpose.hpp>
 #include <sla/tensor/build/entries.hpp>
@@ -41,7 +40,8 @@ struct amg_transfer_of {
   template <class T>
   amg_matrix<T> product(amg_matrix<T> const& R, amg_matrix<T> const& A, amg_matrix<T> const& P) const {
     if (!right) return summed_over(A, groups.of, R.pattern(), both);
-    return plan(R.shared_pattern(), right, both)(R, plan(A.shared_pattern(), P.shared_pattern(), right)(A, P));
+    using known = known_products<amg_pattern>;
+    return plan(R.shared_pattern(), right, known{both})(R, plan(A.shared_pattern(), P.shared_pattern(), known{right})(A, P));
   }
   /// The same, for the first time.
   template <class T>

@@ -109,6 +109,9 @@ std::shared_ptr<packed_levels const> packed_levels_of(amg_options const& o, amg_
   using plan_type = dependent_t<packed_plan, T>;
   auto plan = kept ? nullptr : std::make_shared<plan_type>();
   auto out = std::make_shared<dependent_t<packed_levels, T>>();
+  std::uint64_t const places = hash_of_places(A.pattern());
+  if (plan) plan->places = places;
+  require_kept_pattern(!kept || kept->places == places);
   if (auto const size = double(rows.norm); size > 0 && std::isfinite(size)) out->scale = std::ldexp(1.0, std::ilogb(size));
   std::vector<amg_matrix<T>> coarse;
   std::vector<vector<T>> smoothers;

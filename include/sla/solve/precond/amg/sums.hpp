@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Constants on aggregates: which matrices they are for, and coarse matrices, which are sums of entries; and the adjoints and products of other levels, made for the first time.
+// Constants on aggregates: which matrices they are for, and coarse matrices, which are sums of entries; and the adjoints and first products of other levels.
 #pragma once
 
 #include <algorithm>
@@ -20,6 +20,25 @@ struct tally {
   index_t value = 0;
   void merge(tally const& o) { value += o.value; }
 };
+
+/// A sum of hashes of the places of all entries: other patterns have another one, but with probability 2^-64.
+template <class = void>
+std::uint64_t hash_of_places(amg_pattern const& A) {
+  struct sum {
+    std::uint64_t value = 0;
+    void merge(sum const& o) { value += o.value; }
+  };
+  return merged_ranges<sum>(A.rows, [view = A.view()](index_t lo, index_t hi) {
+           sum here;
+           for (index_t i = lo; i < hi; ++i) view.for_row(i, [&](index_t, index_t j) { here.value += entry_sums::mixed(std::uint64_t(i) * 0x9e3779b97f4a7c15ULL + std::uint64_t(j)); });
+           return here;
+         }).value;
+}
+/// Errors: shape_error, where values are not on the pattern of the set-up.
+template <class = void>
+void require_kept_pattern(bool is_kept) {
+  if (!is_kept) throw shape_error("amg: update(A) takes another pattern than that of the set-up; set up anew");
+}
 
 /// Do all couplings pull the same way? A few rows of others would not matter, but those of systems have many.
 template <class T>

@@ -25,6 +25,7 @@ struct packed_plan {
   std::vector<pattern> members = {};
   std::vector<std::shared_ptr<pattern const>> patterns = {};
   std::vector<packed_pattern> packed = {};
+  std::uint64_t places = 0;  ///< of the entries of the first level: hash_of_places
 };
 
 /// A level's numbers: those of A divided by a number of its size, since float does not reach as far.
