@@ -12,6 +12,7 @@
 #include <sla/tensor/arrange/transpose.hpp>
 #include <sla/tensor/build/convert.hpp>
 #include <sla/tensor/build/entries.hpp>
+#include <sla/tensor/structure/row_scan.hpp>
 
 namespace sla::detail {
 
