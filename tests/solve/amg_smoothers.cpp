@@ -266,7 +266,7 @@ TEST_CASE("levels are multiplied and transposed for the first time as plans do i
   check(suite::shuffled(flow), flow);
   auto const Z = suite::complex_problem<sla::gmres>(9);
   check(Z, Z);
-  sla::triplets<double> t(50, 50);                                    // one entry without a partner, a row without a diagonal entry, a long row and an empty one
+  sla::triplets<double> t(50, 50);  // one entry without a partner, a row without a diagonal entry, a long row and an empty one
   for (index_t i = 0; i < 48; ++i) t.add(i, (i + 1) % 48, 1.0 + double(i)), t.add((i + 1) % 48, i, 2.0);
   t.add(3, 40, -1.0);
   for (index_t j = 0; j < 50; ++j) t.add(48, j, double(j));
