@@ -331,6 +331,8 @@ TEST_CASE("what is no eigenproblem of eigsh is refused with its numbers, and wha
   CHECK_THROWS_WITH(eigsh(A, 3, smallest{}, lobpcg{.rtol = -1}), ContainsSubstring("lobpcg{.rtol = -1}"));
   CHECK_THROWS_WITH(eigsh(A, 3, smallest{}, lobpcg{.max_iterations = -1}), ContainsSubstring("lobpcg{.max_iterations = -1}"));
   CHECK_THROWS_WITH(eigsh(A, 3, largest{}, lanczos{.max_restarts = -1}), ContainsSubstring("lanczos{.max_restarts = -1}"));
+  CHECK_THROWS_WITH(eigsh(A, 3, largest{}, lanczos{.basis = -1}), ContainsSubstring("lanczos{.basis = -1}: so many vectors are kept"));
+  CHECK_THROWS_WITH(eigsh(A, 3, smallest{}, dense_eigen{.rtol = 2}), ContainsSubstring("dense_eigen{.rtol = 2}"));
   CHECK_THROWS_WITH(eigsh(A, 3, near{std::nan("")}), ContainsSubstring("near{nan}: sigma must be a finite number"));
   auto const indefinite = eval(A - diagonal(full<double>(30, 3.0)));
   CHECK_THROWS_WITH(eigsh(A, eval(0.0 * A), 1, near{0.5}, lanczos{}), ContainsSubstring("eigsh(A, B, k, ...): B is 0, so that A v = w B v has no eigenvalues"));

@@ -99,11 +99,19 @@ template <class Method, class W>
 void require_sensible_call(Method const& m, [[maybe_unused]] W const& wanted, [[maybe_unused]] char const* call) {
   if constexpr (is_near<W>)
     if (!(std::abs(wanted.sigma) - std::abs(wanted.sigma) == 0)) throw value_error(text(call, ": near{", wanted.sigma, "}: sigma must be a finite number"));
+  std::string const type = [] {  // what the caller wrote, which is not what reports call it
+    if constexpr (requires { Method::type; })
+      return std::string(Method::type);
+    else
+      return type_name(Method::name);
+  }();
   int most = 0;
   if constexpr (requires { m.max_iterations; }) most = m.max_iterations;
   if constexpr (requires { m.max_restarts; })
-    if (m.max_restarts < 0) throw value_error(text(type_name(Method::name), "{.max_restarts = ", m.max_restarts, "}: a limit is a number from 0 on, such as 1000"));
-  require_sensible(type_name(Method::name).c_str(), m.rtol, 0, most);
+    if (m.max_restarts < 0) throw value_error(text(type, "{.max_restarts = ", m.max_restarts, "}: a limit is a number from 0 on, such as 1000"));
+  if constexpr (requires { m.basis; })
+    if (m.basis < 0) throw value_error(text(type, "{.basis = ", m.basis, "}: so many vectors are kept, such as 30; 0 leaves it to the method"));
+  require_sensible(type.c_str(), m.rtol, 0, most);
 }
 /// Errors: a is not square, not finite, or not Hermitian.
 template <class A, class V>
