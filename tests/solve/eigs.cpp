@@ -203,6 +203,7 @@ TEST_CASE("eigs of small and of defective matrices, on a queue of any lag, and w
   CHECK_THROWS_WITH(eigs(turn, 3), ContainsSubstring("k is 3, and A has 2 rows"));
   CHECK_THROWS_WITH(eigs(from_triplets<double>(1, 1, {0}, {0}, {std::nan("")}), 1), ContainsSubstring("eigs(A, k, ...): A(0, 0) is nan"));
   CHECK_THROWS_WITH(eigs(turn, 1, largest{}, krylov_schur{.rtol = std::nan("")}), ContainsSubstring("krylov_schur{.rtol = nan}"));
+  CHECK_THROWS_WITH(eigs(A, 3, near{2.5}, dense_schur{.rtol = 2}), ContainsSubstring("dense_schur{.rtol = 2}"));
   CHECK_THROWS_WITH(eigs(A, 62, largest_magnitude{}, krylov_schur{}), ContainsSubstring("basic_krylov_schur<134> keeps more"));
   CHECK_THROWS_WITH(eigs(turn, 1, near{std::complex<double>(0, INFINITY)}), ContainsSubstring("sigma must be a finite number"));
   auto const weight = diagonal(random<double>(90, 3) + 2.0);

@@ -331,6 +331,8 @@ TEST_CASE("what is no eigenproblem of eigsh is refused with its numbers, and wha
   CHECK_THROWS_WITH(eigsh(A, 3, smallest{}, lobpcg{.rtol = -1}), ContainsSubstring("lobpcg{.rtol = -1}"));
   CHECK_THROWS_WITH(eigsh(A, 3, smallest{}, lobpcg{.max_iterations = -1}), ContainsSubstring("lobpcg{.max_iterations = -1}"));
   CHECK_THROWS_WITH(eigsh(A, 3, largest{}, lanczos{.max_restarts = -1}), ContainsSubstring("lanczos{.max_restarts = -1}"));
+  CHECK_THROWS_WITH(eigsh(A, 3, largest{}, lanczos{.basis = -1}), ContainsSubstring("lanczos{.basis = -1}: so many vectors are kept"));
+  CHECK_THROWS_WITH(eigsh(A, 3, smallest{}, dense_eigen{.rtol = 2}), ContainsSubstring("dense_eigen{.rtol = 2}"));
   CHECK_THROWS_WITH(eigsh(A, 3, near{std::nan("")}), ContainsSubstring("near{nan}: sigma must be a finite number"));
   auto const indefinite = eval(A - diagonal(full<double>(30, 3.0)));
   CHECK_THROWS_WITH(eigsh(A, eval(0.0 * A), 1, near{0.5}, lanczos{}), ContainsSubstring("eigsh(A, B, k, ...): B is 0, so that A v = w B v has no eigenvalues"));
@@ -386,6 +388,13 @@ TEST_CASE("what is no eigenproblem of eigsh is refused with its numbers, and wha
     for (std::size_t i = 0; i < 5; ++i) y[i] = x[i] + (i > 0 ? x[i - 1] : 0);
   });
   CHECK_THROWS_WITH(eigsh(unsymmetric, 1, smallest{}, lobpcg{}), ContainsSubstring("A is not Hermitian"));
+  double made = std::nan("");
+  linear_operator<double> const same(5, 5, [&](std::span<double const>, std::span<double> y) { std::fill(y.begin(), y.end(), made); }, self_adjoint);
+  CHECK_THROWS_WITH(eigsh(same, 1, smallest{}, lobpcg{}), ContainsSubstring("eigsh(A, k, ...): NaN or infinity is in the product of A and a random x"));
+  for (double const of_preconditioner : {made, 0.0, 1e200}) {
+    made = of_preconditioner;
+    CHECK_THROWS_WITH(eigsh(eye<double>(5), 1, smallest{}, lobpcg{}, same), ContainsSubstring("the preconditioner makes zeros, NaN, or numbers whose squares are out of range"));
+  }
   auto const stopped = eigsh(problems::poisson<double>({30, 30}), 3, smallest{}, lobpcg{.max_iterations = 4});
   CHECK_FALSE(stopped.report.converged());
   CHECK(stopped.report.reason == reason::iteration_limit);

@@ -250,6 +250,8 @@ TEST_CASE("nonlinear systems: bad input and solves that fail say why, in one sen
   CHECK_THROWS_WITH(nonlinear_solve(fails_later, ones<double>(4), newton{}), ContainsSubstring("at the full step F is") && ContainsSubstring("element 0"));
   CHECK_THROWS_WITH(nonlinear_solve(fails_later, ones<double>(4), newton_krylov{}), ContainsSubstring("at the full step F is") && ContainsSubstring("element 0"));
   CHECK_THROWS_WITH(solve_bounded(fails_later, ones<double>(4), lower{-9.0}, semismooth_newton{}), ContainsSubstring("at the full step F is") && ContainsSubstring("element 0"));
+  for (double const damping : {0.0, std::nan("")}) CHECK_THROWS_WITH(try_nonlinear_solve(square, start, anderson{.damping = damping}), ContainsSubstring(text("anderson{.damping = ", damping, "}: ")));
+  CHECK_THROWS_WITH(try_nonlinear_solve(square, start, newton{.linear_rtol = std::nan("")}), ContainsSubstring("newton{.linear_rtol = nan}: it is at least 0"));
   for (double scale : {1e-200, 1e-150}) {  // whose squares vanish, or lose their digits: no residual of 0 is made of that
     auto const tiny = [&](auto const& u) { return scale * (u * u - 2.0); };
     CHECK_THROWS_WITH(try_nonlinear_solve(tiny, start, newton{}), ContainsSubstring("|F(u0)| is below 1e-140, with -1e-") && ContainsSubstring("at element 0, in iteration 0: scale F"));

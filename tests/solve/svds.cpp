@@ -121,6 +121,8 @@ TEST_CASE("singular triplets are the same on a queue of any lag, and of an opera
       A.rows(), A.cols(), [&](std::span<double const> x, std::span<double> y) { Eigen::Map<Eigen::VectorXd>(y.data(), A.rows()) = as_eigen(A) * Eigen::Map<Eigen::VectorXd const>(x.data(), A.cols()); },
       [&](std::span<double const> x, std::span<double> y) { Eigen::Map<Eigen::VectorXd>(y.data(), A.cols()) = as_eigen(At) * Eigen::Map<Eigen::VectorXd const>(x.data(), A.rows()); });
   CHECK(norm(svds(M, 3).values - expected.values) <= 1e-13);
+  auto const fill_nan = [](std::span<double const>, std::span<double> y) { std::fill(y.begin(), y.end(), std::nan("")); };
+  CHECK_THROWS_WITH(svds(linear_operator<double>(A.rows(), A.cols(), fill_nan, fill_nan), 3), Catch::Matchers::ContainsSubstring("svds(A, k): NaN or infinity is in the product of A and a random x"));
 }
 
 TEST_CASE("the smallest singular values of a graph's Laplacian with dear factors are its eigenvalues, by multigrid") {

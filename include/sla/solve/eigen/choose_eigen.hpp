@@ -17,7 +17,7 @@ struct automatic_eigen {
   double rtol = 1e-8;
 
   using eigen_method_tag = void;
-  static constexpr char const* name = "automatic";
+  static constexpr char const* name = "automatic", *type = "automatic_eigen";
 
   /// The pairs of an `eigen_problem`.
   template <class Problem, class W>

@@ -14,7 +14,7 @@ struct dense_eigen {
   double rtol = 1e-8;
 
   using eigen_method_tag = void;
-  static constexpr char const* name = "dense";
+  static constexpr char const* name = "dense", *type = "dense_eigen";
 
   /// The pairs of an `eigen_problem`.
   template <class Problem, class W>

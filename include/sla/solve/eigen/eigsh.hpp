@@ -63,6 +63,11 @@ template <class A>
 void check_finite(A const& a, char const* name, char const* call, bool square = false) {
   check_named(a, square && !Readable<A>, call_about(name, call).c_str());
 }
+/// Errors: value_error, where what was made of products with A is NaN, as of an operator that gives NaN or infinity.
+inline void require_number(double of_products, char const* name, char const* call) {
+  if (of_products != of_products)
+    throw value_error(text(call, ": NaN or infinity is in the product of ", name, " and a random x, whose numbers are finite; the products of ", name, " have to be finite, too"));
+}
 /// Is A x more than zeros? Errors: value_error, if squares of |A x| do not keep their digits: no residual could be told. z is room for A x.
 template <class Space, class A, class V, class U>
 bool require_range(Space& space, A const& a, V const& x, U& z, char const* name, char const* call, double most = 1e140) {
@@ -75,6 +80,7 @@ bool require_range(Space& space, A const& a, V const& x, U& z, char const* name,
   auto [xx] = fuse(space, squared_norm_of(x));
   double const below = std::sqrt(double(read_one(space, xx))), size = below > 0 ? length(a * x) / below : 1;
   if (size >= 1 / most && size <= most) return true;
+  require_number(size, name, call);
   if (size == 0) {  // zeros, or as good as that
     auto large = space.template like<typename V::value_type>(x);
     fuse(space, set(large, number_in(space, Real(std::same_as<Real, float> ? 1e30 : 1e300)) * x));
@@ -93,11 +99,19 @@ template <class Method, class W>
 void require_sensible_call(Method const& m, [[maybe_unused]] W const& wanted, [[maybe_unused]] char const* call) {
   if constexpr (is_near<W>)
     if (!(std::abs(wanted.sigma) - std::abs(wanted.sigma) == 0)) throw value_error(text(call, ": near{", wanted.sigma, "}: sigma must be a finite number"));
+  std::string const type = [] {  // what the caller wrote, which is not what reports call it
+    if constexpr (requires { Method::type; })
+      return std::string(Method::type);
+    else
+      return type_name(Method::name);
+  }();
   int most = 0;
   if constexpr (requires { m.max_iterations; }) most = m.max_iterations;
   if constexpr (requires { m.max_restarts; })
-    if (m.max_restarts < 0) throw value_error(text(type_name(Method::name), "{.max_restarts = ", m.max_restarts, "}: a limit is a number from 0 on, such as 1000"));
-  require_sensible(type_name(Method::name).c_str(), m.rtol, 0, most);
+    if (m.max_restarts < 0) throw value_error(text(type, "{.max_restarts = ", m.max_restarts, "}: a limit is a number from 0 on, such as 1000"));
+  if constexpr (requires { m.basis; })
+    if (m.basis < 0) throw value_error(text(type, "{.basis = ", m.basis, "}: so many vectors are kept, such as 30; 0 leaves it to the method"));
+  require_sensible(type.c_str(), m.rtol, 0, most);
 }
 /// Errors: a is not square, not finite, or not Hermitian.
 template <class A, class V>
@@ -118,6 +132,7 @@ void check_hermitian(A const& a, V const& x, V const& y, char const* name, char 
     auto const l = read_one(space, xay), r = read_one(space, yax);
     double const size = std::sqrt(double(read_one(space, length)) * double(read_one(space, xx)));
     double const apart = double(abs_of(l - conj_of(r)));
+    require_number(apart, name, call);
     if (!(apart <= 1e4 * double(std::numeric_limits<real_t<typename V::value_type>>::epsilon()) * size))
       throw value_error(text(call, ": ", name, " is not Hermitian: (x, ", name, " y) and (", name, " x, y) differ by ", apart, " for random x and y; use eigs(A, k, ...)"));
   }

@@ -96,7 +96,7 @@ struct dense_schur {
   double rtol = default_rule().rtol;
 
   using general_eigen_method_tag = void;
-  static constexpr char const* name = "dense";
+  static constexpr char const* name = "dense", *type = "dense_schur";
 
   /// The pairs of an `eigen_problem`, or of the conjugate transpose those with the conjugate values.
   template <bool Adjoint, class Problem, class W>
@@ -167,7 +167,7 @@ struct automatic_eigs {
   double rtol = default_rule().rtol;
 
   using general_eigen_method_tag = void;
-  static constexpr char const* name = "automatic";
+  static constexpr char const* name = "automatic", *type = "automatic_eigs";
 
   template <bool Adjoint, class Problem, class W>
   auto find(Problem const& problem, index_t k, W const& wanted) const {

@@ -30,7 +30,8 @@ public:
   /// All vectors are to be orthogonal, in B, to the columns of Y.
   void constrain_to(Block const& Y) {
     pattern_.emplace(Y);
-    y_.emplace(orthonormal(Y));
+    y_ = orthonormal(Y);
+    require_some(y_);
     if constexpr (has_b) {
       by_.emplace(room(width_of(*y_)));
       fuse(space_, set(*by_, b_ * *y_));
@@ -137,8 +138,15 @@ private:
     pattern_.emplace(std::move(given));
     Block start = room(width_of(*pattern_));
     precondition(*pattern_, start);
-    z_.emplace(orthonormal(std::move(start)));
-    if (width_of(*z_) < width_of(*pattern_)) z_.emplace(orthonormal(*pattern_));  // M has left dependent columns
+    z_ = orthonormal(std::move(start));
+    if (!z_ || width_of(*z_) < width_of(*pattern_)) {  // M has left dependent columns
+      bool const has_none = !z_;
+      z_.reset();
+      z_ = orthonormal(*pattern_);
+      require_some(z_);
+      if (has_none && m_)
+        throw value_error("eigsh: the preconditioner makes zeros, NaN, or numbers whose squares are out of range of random vectors; give one that is positive definite, or none");
+    }
     index_t const b = width_of(*z_);
     measure();
     auto [aa] = fuse(space_, gram_of<Most>(*next_, *next_));
@@ -149,15 +157,18 @@ private:
     ritz_of_z(b);
     return b;
   }
-  /// The same columns orthonormal, and orthogonal to the constraints: fewer, if they are dependent.
-  Block orthonormal(Block start) {
+  static void require_some(std::optional<Block> const& v) {
+    if (!v) throw value_error("eigsh: nothing to begin with: the vectors to begin with, or to be orthogonal to, are zeros or no numbers, or what is orthogonal to the latter is nothing");
+  }
+  /// The same columns orthonormal, and orthogonal to the constraints: fewer, if they are dependent, and none at all, if nothing is left.
+  std::optional<Block> orthonormal(Block start) {
     for (int twice = 0; twice < 2; ++twice) {
       constrain(start);
       index_t const columns = width_of(start);
       auto [g] = fuse(space_, gram_of<Most>(start, image(start, bw_)));
       auto const made = orthonormal_from<W>(down(g, columns, columns), [](index_t) { return 0.0; });
       require_definite(made.least);
-      if (made.C.cols() == 0) throw value_error("eigsh: nothing to begin with: the vectors to begin with, or to be orthogonal to, are zeros or no numbers, or what is orthogonal to the latter is nothing");
+      if (made.C.cols() == 0) return std::nullopt;
       Block next = room(made.C.cols());
       fuse(space_, set(next, combine(start, up(made.C), made.C.cols())));
       space_.finish();

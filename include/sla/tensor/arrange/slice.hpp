@@ -262,6 +262,18 @@ auto permuted_cols(A const& a, Q const& q) {
   return detail::crossings(a, detail::all_of(a.rows()), detail::chosen_permutation(q, a.cols(), "permuted_cols"));
 }
 
+/// Refused: parts of dense tensors.
+template <class T, class E, class Memory>
+auto rows(tensor<T, E, Memory> const& x, index_t, index_t) {
+  static_assert(always_false<T>, "sla: rows(A, first, last): A is a sparse tensor; of a vector x take rows(eye<double>(n), first, last) * x, which has a gradient, or vector<double>(borrow(x.data() + first, last - first))");
+  return x;
+}
+template <class T, class E, class Memory, class Rows = std::initializer_list<index_t>>
+auto select_rows(tensor<T, E, Memory> const& x, Rows const&) {
+  static_assert(always_false<T>, "sla: select_rows(A, indices): A is a sparse tensor; of a vector x take select_rows(eye<double>(n), indices) * x");
+  return x;
+}
+
 /// A in slices of rows, which ascend and do not overlap; rows between them are left out. `cat_rows` puts slices together.
 /// Errors: index_error that names two slices which overlap, or one that leaves A.
 template <class A, class Slices = std::initializer_list<row_slice>>
