@@ -95,14 +95,14 @@ if("headers" IN_LIST SLA_TESTS)
   set_tests_properties(headers.alone PROPERTIES COST 2 TIMEOUT 1200)
 endif()
 
-# Wrong programs, a test per floor and compiler; those for a device are nvcc's alone. That they compile when mended is asked of g++,
-# and of nvcc where no other compiler reads them.
+# Wrong programs, a test per floor and compiler; those for a device are nvcc's alone. That they compile when mended is asked of clang,
+# which takes a third of the time of g++ for it, and of nvcc where no other compiler reads them.
 file(GLOB floors_of_refusals RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}/compile_fail" "${CMAKE_CURRENT_SOURCE_DIR}/compile_fail/*")
 foreach(compiler IN LISTS compilers)
   set(prefix "")
   set(skip "")
   set(mended OFF)
-  if(compiler STREQUAL "cxx" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  if(compiler STREQUAL "cxx" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     set(mended ON)
   endif()
   if(compiler STREQUAL "nvcc")
