@@ -3,8 +3,8 @@
 #       [-DPRELUDE=<file>] [-DMODULES=ON [-DALONE=<header|...>]] [-DKEEP=ON] -P cmake/check_headers.cmake
 # Each header of include/sla that matches compiles alone; or, with PRELUDE, all of them compile together after that file. With MODULES,
 # which clang knows (16 and 19 were tried), each header is a submodule of one module: it is read once, in one run for all, and sees what it
-# includes itself, and no more. What is at fault there is compiled alone, and a complaint is about that; the others are tried again. Those of
-# ALONE are compiled alone at once, and so are all if clang finds fault with the modules and names no header.
+# includes itself, and no more. What is at fault there is compiled alone, and a complaint is about that; so are all, where that holds nothing.
+# Those of ALONE, which no other header may include, are compiled alone at once.
 cmake_minimum_required(VERSION 3.24)
 set(ENV{LC_ALL} C)
 foreach(list IN ITEMS HEADERS SKIP ALONE COMPILE)
@@ -100,21 +100,19 @@ if(PRELUDE)
   return()
 endif()
 if(MODULES)
-  set(faulty ${ALONE})
   set(complaint FALSE)
-  set(good FALSE)
-  while(NOT good)
-    foreach(header IN LISTS faulty)
-      if(header IN_LIST headers)
-        check("${header}" "#include <${header}>\n")
-        list(REMOVE_ITEM headers "${header}")
-      endif()
-    endforeach()
-    check_modules(good)
-    if(NOT faulty)
-      break()
+  foreach(header IN LISTS ALONE)
+    if(header IN_LIST headers)
+      check("${header}" "#include <${header}>\n")
+      list(REMOVE_ITEM headers "${header}")
     endif()
-  endwhile()
+  endforeach()
+  check_modules(good)
+  if(NOT good)
+    foreach(header IN LISTS faulty)
+      check("${header}" "#include <${header}>\n")
+    endforeach()
+  endif()
   file(REMOVE_RECURSE "${SCRATCH}/modules" "${SCRATCH}/ours.pcm") # they are large
   if(good OR complaint)
     return()

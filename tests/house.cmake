@@ -44,7 +44,7 @@ function(sla_check_headers name headers compiler)
     -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/headers/${name} ${ARGN} -P ${PROJECT_SOURCE_DIR}/cmake/check_headers.cmake)
   set_tests_properties(headers.${name} PROPERTIES LABELS house COST 1 TIMEOUT 600)
 endfunction()
-# g++ keeps the door compiled for its checks of wrong programs, which read it as often as three times each.
+# g++ keeps the door compiled for its checks of wrong programs, which read it once or twice each.
 set(door_of_cxx "")
 if(cxx IN_LIST compilers)
   if(NOT "headers" IN_LIST SLA_TESTS)
