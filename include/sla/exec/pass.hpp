@@ -34,31 +34,6 @@ using accumulator_of_t = typename accumulator_of<S>::type;
 template <class S>
 inline constexpr bool has_result = !std::same_as<accumulator_of_t<S>, nothing>;
 
-/// Balances a walk by the products of a statement: as many stored entries and elements for each thread.
-struct balance_by_products {
-  pass_walk* walk;
-  template <class X>
-  X operator()(X const& x) const {
-    if constexpr (requires { x.work_before(index_t()); })
-      walk->balance({&x, x.layout().rows, [](void const* node, index_t row) { return double(static_cast<X const*>(node)->work_before(row)) + 3.0 * double(row); }});
-    x.rebuild(*this);
-    return x;
-  }
-};
-
-/// What the nodes of a statement ask of blocks. `rows_at_once` is for those that compute more than the rows of a block: a stencil of slabs,
-/// from the ones beside them too.
-struct find_block_rows {
-  block_rows* found;
-  template <class X>
-  X operator()(X const& x) const {
-    if constexpr (requires { x.rows_at_once(); }) found->least = (std::max)(found->least, x.rows_at_once());
-    if constexpr (requires { x.rows_together(); }) found->together = (std::max)(found->together, x.rows_together());
-    x.rebuild(*this);
-    return x;
-  }
-};
-
 /// How results of one type are folded, whatever the statement.
 struct fold_functions {
   std::size_t size;  ///< of a result
@@ -83,10 +58,9 @@ struct statement_functions {
   void (*elements)(void const* statement, pass_layout& out);
   void (*needs)(void const* statement, statement_needs& out);
   void (*run)(void const* statement, row_span const& s, void* results);  ///< null for whole statements
-  void (*balance)(void const* statement, pass_walk& walk);
-  void (*find_rows)(void const* statement, block_rows& found);  ///< what it asks of blocks, beside what was found
-  void (*apply)(void const* statement, void* space);            ///< of whole statements
-  fold_functions const* folds;                                  ///< null for those that write
+  void (*ask)(void const* statement, ask_nodes const& about);
+  void (*apply)(void const* statement, void* space);  ///< of whole statements
+  fold_functions const* folds;                        ///< null for those that write
 };
 /// A statement without its type, so that what all `fuse` do alike is compiled once: a block of a thousand elements costs one call through a
 /// pointer, and the same statement in another `fuse` is the same function.
@@ -132,14 +106,13 @@ void run_statement(void const* statement, row_span const& block, void* results) 
 template <class Span, class Space, class S>
 constexpr statement_functions functions_of_statement() {
   statement_functions out{[](void const* s, pass_layout& elements) { elements = elements_of_statement(*static_cast<S const*>(s)); },
-                          [](void const* s, statement_needs& needs) { find_needs(*static_cast<S const*>(s), needs); }, nullptr, nullptr, nullptr, nullptr, nullptr};
+                          [](void const* s, statement_needs& needs) { find_needs(*static_cast<S const*>(s), needs); }, nullptr, nullptr, nullptr, nullptr};
   if constexpr (is_whole<S>) {
     if constexpr (!std::is_void_v<Space>)
       out.apply = [](void const* s, void* space) { static_cast<S const*>(s)->x.apply(*static_cast<Space*>(space), static_cast<S const*>(s)->data); };
   } else {
     out.run = run_statement<Span, S>;
-    out.balance = [](void const* s, pass_walk& walk) { (void)static_cast<S const*>(s)->rebuild(balance_by_products{&walk}); };
-    out.find_rows = [](void const* s, block_rows& found) { (void)static_cast<S const*>(s)->rebuild(find_block_rows{&found}); };
+    out.ask = [](void const* s, ask_nodes const& about) { (void)static_cast<S const*>(s)->rebuild(about); };
   }
   if constexpr (has_result<S>) {
     static_assert(std::is_trivially_copyable_v<accumulator_of_t<S>> && alignof(accumulator_of_t<S>) <= alignof(std::max_align_t));
@@ -299,7 +272,7 @@ template <class Partials>
 void run_blocks(std::span<detail::pass_statement const> statements, frame const& f, detail::pass_walk& walk, Partials& partials, detail::between_blocks between = {}) {
   partials.grow(statements, f, walk);
   if (walk.may_share())
-    for (auto const& s : statements) walk.add_statement(), s.is->balance(s.statement, walk);
+    for (auto const& s : statements) walk.add_statement(), s.is->ask(s.statement, {.walk = &walk});
   struct context {
     std::span<detail::pass_statement const> statements;
     Partials& partials;
@@ -319,7 +292,7 @@ namespace detail {
 /// What the statements of a pass ask of its blocks.
 inline block_rows rows_of_blocks(std::span<pass_statement const> statements, frame const& f) {
   block_rows found;
-  for (auto const& s : statements) s.is->find_rows(s.statement, found);
+  for (auto const& s : statements) s.is->ask(s.statement, {.rows = &found});
   if (found.together * f.inner > block_elements) found.together = 1;
   return found;
 }
