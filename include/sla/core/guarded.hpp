@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
+
 namespace sla::detail {
 
 /// What const functions of an object find out and keep, whichever thread comes first. A copy has its own from then on.
@@ -44,7 +46,7 @@ public:
       if (!all.empty()) left = std::move(all.back()), all.pop_back();
       return left;
     });
-    if (!one) one = std::make_shared<W>(make());
+    if (!one) one = detail::shared_of<W>(make());
     f(*one);
     idle_.with([&](auto& all) { all.push_back(std::move(one)); });
   }

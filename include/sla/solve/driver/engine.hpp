@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <sla/core/guarded.hpp>
+#include <sla/core/held.hpp>
 #include <sla/solve/driver/driver.hpp>
 #include <sla/solve/driver/world.hpp>
 #include <sla/solve/precond/identity.hpp>
@@ -340,7 +341,7 @@ public:
         if (f.adjoint || f.is_own) return f.adjoint;
         double const start = seconds_now();
         f.is_own = is_own_adjoint<Method, World>(a);
-        if (!f.is_own) f.adjoint = std::make_shared<both const>(adjoint_matrix<Method, World>(a), adjoint_preconditioner<Method>(m_));
+        if (!f.is_own) f.adjoint = detail::shared_of<both const>(adjoint_matrix<Method, World>(a), adjoint_preconditioner<Method>(m_));
         f.seconds += seconds_now() - start;
         return f.adjoint;
       });

@@ -179,7 +179,7 @@ void engine<A, automatic, none>::update(A const& a) {
     try {
       on_engine(before, [&]<class Kind>(Kind) {
         using Engine = typename Kind::engine_type;
-        if (!is_sole(held)) held = std::make_shared<Engine>(*static_cast<Engine const*>(held.get()));
+        if (!is_sole(held)) held = detail::shared_of<Engine>(*static_cast<Engine const*>(held.get()));
         static_cast<Engine*>(held.get())->update(a);
       });
     } catch (value_error const&) {  // the next solve says why, and goes on
@@ -337,7 +337,7 @@ solution<V> engine<A, automatic, none>::try_candidate(attempt step, A const& a, 
     return functions{[](A const& of, stop_rule const& rule) -> std::shared_ptr<void> {
                        typename Kind::method_type method{};
                        method.rtol = rule.rtol, method.atol = rule.atol, method.max_iterations = rule.max_iterations;
-                       return std::make_shared<Engine>(of, method, typename Kind::preconditioner_type{});
+                       return detail::shared_of<Engine>(of, method, typename Kind::preconditioner_type{});
                      },
                      [](void const* made, A const& of, V const& right, Options const&... given) -> solution<V> {
                        auto const& solver = *static_cast<Engine const*>(made);
