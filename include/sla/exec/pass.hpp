@@ -72,13 +72,15 @@ struct pass_statement {
   pass_layout elements{};
 };
 
+/// Does nothing in the statement, nor what it writes, ask for right-hand sides?
+template <class S>
+inline constexpr bool has_no_items = std::same_as<decltype(std::declval<S const&>().rebuild(bind_item{})), S>;
 /// Runs a statement on the rows of a block. Span: `row_span`, or `column_span`.
 template <class Span, class S>
 void run_statement(void const* statement, row_span const& block, void* results) {
   auto const& unbound = *static_cast<S const*>(statement);
-  constexpr bool has_no_items = std::same_as<decltype(unbound.rebuild(bind_item{})), S>;  // what it writes does not ask for right-hand sides
   auto const s = [&] {
-    if constexpr (std::same_as<Span, column_span> || (has_no_items && !has_result<S>))
+    if constexpr (std::same_as<Span, column_span> || (has_no_items<S> && !has_result<S>))
       return column_span{block.first, block.count, block.item};
     else
       return block;
@@ -94,7 +96,7 @@ void run_statement(void const* statement, row_span const& block, void* results) 
     *of_rhs = S::identity();
     for (index_t k = 1; k < s.rhs; ++k) of_rhs[k] = S::identity();
   }
-  if constexpr (has_no_items)
+  if constexpr (has_no_items<S>)
     run(unbound);
   else if constexpr (std::same_as<Span, column_span>)
     run(unbound.rebuild(over_columns{}));  // nothing in it has a number per item: there is one
@@ -103,16 +105,22 @@ void run_statement(void const* statement, row_span const& block, void* results) 
   else
     run(unbound);
 }
+/// What a statement answers in the same way on all spans and spaces.
+template <class S>
+struct answers_of {
+  static void elements(void const* s, pass_layout& out) { out = elements_of_statement(*static_cast<S const*>(s)); }
+  static void needs(void const* s, statement_needs& out) { find_needs(*static_cast<S const*>(s), out); }
+  static void nodes(void const* s, ask_nodes const& about) { (void)static_cast<S const*>(s)->rebuild(about); }
+};
 template <class Span, class Space, class S>
 constexpr statement_functions functions_of_statement() {
-  statement_functions out{[](void const* s, pass_layout& elements) { elements = elements_of_statement(*static_cast<S const*>(s)); },
-                          [](void const* s, statement_needs& needs) { find_needs(*static_cast<S const*>(s), needs); }, nullptr, nullptr, nullptr, nullptr};
+  statement_functions out{answers_of<S>::elements, answers_of<S>::needs, nullptr, nullptr, nullptr, nullptr};
   if constexpr (is_whole<S>) {
     if constexpr (!std::is_void_v<Space>)
       out.apply = [](void const* s, void* space) { static_cast<S const*>(s)->x.apply(*static_cast<Space*>(space), static_cast<S const*>(s)->data); };
   } else {
-    out.run = run_statement<Span, S>;
-    out.ask = [](void const* s, ask_nodes const& about) { (void)static_cast<S const*>(s)->rebuild(about); };
+    out.run = run_statement<std::conditional_t<has_no_items<S> && !has_result<S>, column_span, Span>, S>;
+    out.ask = answers_of<S>::nodes;
   }
   if constexpr (has_result<S>) {
     static_assert(std::is_trivially_copyable_v<accumulator_of_t<S>> && alignof(accumulator_of_t<S>) <= alignof(std::max_align_t));

@@ -70,15 +70,10 @@ index_t running_sums(index_t n, Weight const& weight, Place const& place) {
   return after[after.size() - 2];
 }
 
-/// Row pointers from count(i), the entries of row i, which is called once per row. Errors: the sum does not fit into
-/// Ptr.
-template <class Ptr, class Count>
-buffer<Ptr> row_pointers(index_t rows, Count const& count, char const* what = "the number of entries,",
-                         char const* remedy = "Csr<std::int32_t, std::int64_t>") {
-  buffer<index_t> counts(rows, uninitialized);
-  parallel_ranges(rows, [&, c = counts.data()](index_t lo, index_t hi) {
-    for (index_t i = lo; i < hi; ++i) c[i] = count(i);
-  });
+/// Row pointers from the entries of each row. Errors: the sum does not fit into Ptr.
+template <class Ptr>
+buffer<Ptr> row_pointers_of(buffer<index_t> const& counts, char const* what, char const* remedy) {
+  index_t const rows = counts.size();
   buffer<Ptr> row_ptr(rows + 1, uninitialized);
   Ptr* const p = row_ptr.data();
   p[0] = 0;
@@ -87,6 +82,16 @@ buffer<Ptr> row_pointers(index_t rows, Count const& count, char const* what = "t
       [=, c = counts.data()](index_t i, index_t before) { p[i + 1] = Ptr(before + c[i]); });
   narrowed<Ptr>(total, what, remedy);
   return row_ptr;
+}
+/// The same from count(i), the entries of row i, which is called once per row.
+template <class Ptr, class Count>
+buffer<Ptr> row_pointers(index_t rows, Count const& count, char const* what = "the number of entries,",
+                         char const* remedy = "Csr<std::int32_t, std::int64_t>") {
+  buffer<index_t> counts(rows, uninitialized);
+  parallel_ranges(rows, [&, c = counts.data()](index_t lo, index_t hi) {
+    for (index_t i = lo; i < hi; ++i) c[i] = count(i);
+  });
+  return row_pointers_of<Ptr>(counts, what, remedy);
 }
 
 /// Into how many ranges rows are cut, where before[i] is the work of the rows before i, and the last of `before` that of all.

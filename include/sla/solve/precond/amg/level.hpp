@@ -119,7 +119,7 @@ struct amg_hierarchy {
   /// f(work) with vectors that nobody else has.
   template <class F>
   void with_work(F const& f) const {
-    idle.with([&] { return amg_work<T>(*this); }, f);
+    idle.with(*this, f);
   }
   /// z = M b of the last level, if it is inverted.
   template <class Space>

@@ -104,6 +104,10 @@ private:
   struct work_vectors {
     std::vector<grid_array<R>> b, z;
     std::vector<double> band;
+
+    explicit work_vectors(grid_levels const& all) {
+      for (std::size_t l = 1; l < all.levels_.size(); ++l) b.emplace_back(all.levels_[l].shape), z.emplace_back(all.levels_[l].shape);
+    }
   };
   template <class T>
   static auto put(T* to, index_t size, auto const& value) {
@@ -169,12 +173,7 @@ private:
 
   template <class F>
   void with_work(F const& f) const {
-    auto const make = [&] {
-      work_vectors work;
-      for (std::size_t l = 1; l < levels_.size(); ++l) work.b.emplace_back(levels_[l].shape), work.z.emplace_back(levels_[l].shape);
-      return work;
-    };
-    idle_.with(make, f);
+    idle_.with(*this, f);
   }
 
   std::vector<grid_level<R>> levels_;
