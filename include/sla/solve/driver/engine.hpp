@@ -196,11 +196,6 @@ auto space_of_call(A const& a, V const& b, Options const&... options) {
   else
     return host_space<World::template has_items<V>>(World::layout(a, b));
 }
-/// When a method for an x of T stops in a call: its observer is that of `with`, where it has none.
-template <class T>
-stop_rule rule_of_call(relative_tolerance rtol, double atol, int max_iterations, observer const& watch) {
-  return {rtol.*tolerance_of<T>, atol, max_iterations, watch ? watch : default_rule().watch};
-}
 /// A call on a x = b with what its options say: what is alike in all methods and preconditioners, and compiled once for them.
 /// preconditioner: its name. seconds: of the set-up.
 template <class Measure, class Space, class A, class V, class X, class... Options>
@@ -281,7 +276,7 @@ solution<solution_of_t<Method, A, V>> call(A const& a, Method const& method, M c
         Method const& method;
         M const& m;
       } const all{a, method, m};
-      method_of_call<Space, A, V, X> run{Method::name, rule_of_call<typename X::value_type>(method.rtol, method.atol, method.max_iterations, method.watch), &all, zero_solution<has_own_domain<Method, A, V>, A, V>};
+      method_of_call<Space, A, V, X> run{Method::name, {relative_tolerance(method.rtol).*tolerance_of<typename X::value_type>, method.atol, method.max_iterations, method.watch}, &all, zero_solution<has_own_domain<Method, A, V>, A, V>};
       run.improve = [](void const* context, Space& space, stop_of_run<Space, V> const& make_stop, V const& of, X& x) {
         auto const& with = *static_cast<with_operators const*>(context);
         if constexpr (is_sweep<std::remove_cvref_t<decltype(with.m * of)>>) {
