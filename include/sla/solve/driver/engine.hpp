@@ -276,7 +276,7 @@ solution<solution_of_t<Method, A, V>> call(A const& a, Method const& method, M c
         Method const& method;
         M const& m;
       } const all{a, method, m};
-      method_of_call<Space, A, V, X> run{Method::name, {relative_tolerance(method.rtol).*tolerance_of<typename X::value_type>, method.atol, method.max_iterations, method.watch}, &all, zero_solution<has_own_domain<Method, A, V>, A, V>};
+      method_of_call<Space, A, V, X> run{Method::name, {relative_tolerance(method.rtol).*tolerance_of<typename X::value_type>, method.atol, method.max_iterations, method.watch}, &all, zero_vector<has_own_domain<Method, A, V>, A, V>};
       run.improve = [](void const* context, Space& space, stop_of_run<Space, V> const& make_stop, V const& of, X& x) {
         auto const& with = *static_cast<with_operators const*>(context);
         if constexpr (is_sweep<std::remove_cvref_t<decltype(with.m * of)>>) {
