@@ -179,7 +179,7 @@ TEST_CASE("rows that a format stores together are not cut by blocks, and another
     CHECK(y[n - 1] == double(n));
   }
   detail::block_rows asked;
-  (void)lower_tree{}(set(y, to<Sell<8, 768>>(eye<double>(n)) * ones<double>(n))).rebuild(detail::find_block_rows{&asked});
+  (void)lower_tree{}(set(y, to<Sell<8, 768>>(eye<double>(n)) * ones<double>(n))).rebuild(detail::ask_nodes{.rows = &asked});
   CHECK(asked.together == 768);
 
   frame const f{2, n, 1, 1};

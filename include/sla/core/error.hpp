@@ -43,13 +43,17 @@ public:
 class io_error : public error {
 public:
   io_error(std::string const& name, std::size_t line, std::size_t column, std::string const& what)
-      : error(name + ":" + std::to_string(line) + ":" + std::to_string(column) + ": " + what),
+      : error(placed(name, line, column, what)),
         line_(line),
         column_(column) {}
   std::size_t line() const { return line_; }
   std::size_t column() const { return column_; }
 
 private:
+  static std::string placed(std::string out, std::size_t line, std::size_t column, std::string const& what) {
+    for (std::size_t n : {line, column}) out += ':', out += std::to_string(n);
+    return out += ": ", out += what, out;
+  }
   std::size_t line_, column_;
 };
 

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
+
 namespace sla::detail {
 
 /// What const functions of an object find out and keep, whichever thread comes first. A copy has its own from then on.
@@ -36,20 +38,27 @@ public:
   idle_work() = default;
   idle_work(idle_work const&) {}
 
-  /// f(one that nobody else has): one that was left, or make().
-  template <class Make, class F>
-  void with(Make const& make, F const& f) const {
-    auto one = idle_.with([](auto& all) {
-      std::shared_ptr<W> left;
-      if (!all.empty()) left = std::move(all.back()), all.pop_back();
-      return left;
-    });
-    if (!one) one = std::make_shared<W>(make());
+  /// f(one that nobody else has): one that was left, or W(owner).
+  template <class Owner, class F>
+  void with(Owner const& owner, F const& f) const {
+    auto one = take(owner);
     f(*one);
-    idle_.with([&](auto& all) { all.push_back(std::move(one)); });
+    leave(std::move(one));
   }
 
 private:
+  template <class Owner>
+  std::shared_ptr<W> take(Owner const& owner) const {
+    auto left = idle_.with([](auto& all) {
+      std::shared_ptr<W> last;
+      if (!all.empty()) last = std::move(all.back()), all.pop_back();
+      return last;
+    });
+    return left ? left : detail::shared_of<W>(owner);
+  }
+  void leave(std::shared_ptr<W> one) const {
+    idle_.with([&](auto& all) { all.push_back(std::move(one)); });
+  }
   guarded<std::vector<std::shared_ptr<W>>> idle_;
 };
 

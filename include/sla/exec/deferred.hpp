@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/core/kept_blocks.hpp>
 #include <sla/exec/host.hpp>
 
@@ -69,7 +70,7 @@ public:
   using scalar_type = item_scalar<T, host_memory>;
 
   /// f: the layout of some vector, of which the items count.
-  basic_deferred(frame f, int lag, B backend = {}) : frame_(f), backend_(std::move(backend)), queue_(std::make_shared<queue>()), peeked_(std::size_t(lag) + 1) {}
+  basic_deferred(frame f, int lag, B backend = {}) : frame_(f), backend_(std::move(backend)), queue_(detail::shared_of<queue>()), peeked_(std::size_t(lag) + 1) {}
   /// Work that no `finish` waited for is dropped.
   ~basic_deferred() {
     forget();

@@ -113,7 +113,7 @@ auto fuse_lowered(Space& space, S const&... lowered) {
     using Statements = pack<S...>;
     using Scalars = std::tuple<decltype(space.template finished<part_t<N, Statements>>(part<N>(results)))...>;
     return Scalars{space.template finished<part_t<N, Statements>>(part<N>(results))...};
-  }(places_of_reductions<S...>());
+  }(decltype(places_of_reductions<S...>()){});
 }
 } // namespace detail
 
@@ -164,16 +164,20 @@ namespace detail {
 /// The statements of this thread, rank or device, whatever the space: what whole nodes call inside of a fuse.
 template <class Space, class... S>
 auto fuse_local(Space& space, S const&... statements) {
-  auto const run = [&](auto const&... lowered) { return fuse_lowered(space, lowered...); };
-  return with_hoisted(
-      space,
-      [&]<class... L>(L const&... lowered) {
-        if constexpr (requires { requires Space::joins_products; })
-          return with_products_joined(run, lowered...);
-        else
-          return run(lowered...);
-      },
-      lower_tree{}(statements)...);
+  if constexpr (!(wants_hoisting<lowered_t<S>> || ...) && !may_be_both<lowered_t<S>...>) {  // most: nothing between is compiled
+    return fuse_lowered(space, lower_tree{}(statements)...);
+  } else {
+    auto const run = [&](auto const&... lowered) { return fuse_lowered(space, lowered...); };
+    return with_hoisted(
+        space,
+        [&]<class... L>(L const&... lowered) {
+          if constexpr (requires { requires Space::joins_products; })
+            return with_products_joined(run, lowered...);
+          else
+            return run(lowered...);
+        },
+        lower_tree{}(statements)...);
+  }
 }
 } // namespace detail
 

@@ -34,31 +34,6 @@ using accumulator_of_t = typename accumulator_of<S>::type;
 template <class S>
 inline constexpr bool has_result = !std::same_as<accumulator_of_t<S>, nothing>;
 
-/// Balances a walk by the products of a statement: as many stored entries and elements for each thread.
-struct balance_by_products {
-  pass_walk* walk;
-  template <class X>
-  X operator()(X const& x) const {
-    if constexpr (requires { x.work_before(index_t()); })
-      walk->balance({&x, x.layout().rows, [](void const* node, index_t row) { return double(static_cast<X const*>(node)->work_before(row)) + 3.0 * double(row); }});
-    x.rebuild(*this);
-    return x;
-  }
-};
-
-/// What the nodes of a statement ask of blocks. `rows_at_once` is for those that compute more than the rows of a block: a stencil of slabs,
-/// from the ones beside them too.
-struct find_block_rows {
-  block_rows* found;
-  template <class X>
-  X operator()(X const& x) const {
-    if constexpr (requires { x.rows_at_once(); }) found->least = (std::max)(found->least, x.rows_at_once());
-    if constexpr (requires { x.rows_together(); }) found->together = (std::max)(found->together, x.rows_together());
-    x.rebuild(*this);
-    return x;
-  }
-};
-
 /// How results of one type are folded, whatever the statement.
 struct fold_functions {
   std::size_t size;  ///< of a result
@@ -83,10 +58,9 @@ struct statement_functions {
   void (*elements)(void const* statement, pass_layout& out);
   void (*needs)(void const* statement, statement_needs& out);
   void (*run)(void const* statement, row_span const& s, void* results);  ///< null for whole statements
-  void (*balance)(void const* statement, pass_walk& walk);
-  void (*find_rows)(void const* statement, block_rows& found);  ///< what it asks of blocks, beside what was found
-  void (*apply)(void const* statement, void* space);            ///< of whole statements
-  fold_functions const* folds;                                  ///< null for those that write
+  void (*ask)(void const* statement, ask_nodes const& about);
+  void (*apply)(void const* statement, void* space);  ///< of whole statements
+  fold_functions const* folds;                        ///< null for those that write
 };
 /// A statement without its type, so that what all `fuse` do alike is compiled once: a block of a thousand elements costs one call through a
 /// pointer, and the same statement in another `fuse` is the same function.
@@ -98,13 +72,15 @@ struct pass_statement {
   pass_layout elements{};
 };
 
+/// Does nothing in the statement, nor what it writes, ask for right-hand sides?
+template <class S>
+inline constexpr bool has_no_items = std::same_as<decltype(std::declval<S const&>().rebuild(bind_item{})), S>;
 /// Runs a statement on the rows of a block. Span: `row_span`, or `column_span`.
 template <class Span, class S>
 void run_statement(void const* statement, row_span const& block, void* results) {
   auto const& unbound = *static_cast<S const*>(statement);
-  constexpr bool has_no_items = std::same_as<decltype(unbound.rebuild(bind_item{})), S>;  // what it writes does not ask for right-hand sides
   auto const s = [&] {
-    if constexpr (std::same_as<Span, column_span> || (has_no_items && !has_result<S>))
+    if constexpr (std::same_as<Span, column_span> || (has_no_items<S> && !has_result<S>))
       return column_span{block.first, block.count, block.item};
     else
       return block;
@@ -120,7 +96,7 @@ void run_statement(void const* statement, row_span const& block, void* results) 
     *of_rhs = S::identity();
     for (index_t k = 1; k < s.rhs; ++k) of_rhs[k] = S::identity();
   }
-  if constexpr (has_no_items)
+  if constexpr (has_no_items<S>)
     run(unbound);
   else if constexpr (std::same_as<Span, column_span>)
     run(unbound.rebuild(over_columns{}));  // nothing in it has a number per item: there is one
@@ -129,17 +105,22 @@ void run_statement(void const* statement, row_span const& block, void* results) 
   else
     run(unbound);
 }
+/// What a statement answers in the same way on all spans and spaces.
+template <class S>
+struct answers_of {
+  static void elements(void const* s, pass_layout& out) { out = elements_of_statement(*static_cast<S const*>(s)); }
+  static void needs(void const* s, statement_needs& out) { find_needs(*static_cast<S const*>(s), out); }
+  static void nodes(void const* s, ask_nodes const& about) { (void)static_cast<S const*>(s)->rebuild(about); }
+};
 template <class Span, class Space, class S>
 constexpr statement_functions functions_of_statement() {
-  statement_functions out{[](void const* s, pass_layout& elements) { elements = elements_of_statement(*static_cast<S const*>(s)); },
-                          [](void const* s, statement_needs& needs) { find_needs(*static_cast<S const*>(s), needs); }, nullptr, nullptr, nullptr, nullptr, nullptr};
+  statement_functions out{answers_of<S>::elements, answers_of<S>::needs, nullptr, nullptr, nullptr, nullptr};
   if constexpr (is_whole<S>) {
     if constexpr (!std::is_void_v<Space>)
       out.apply = [](void const* s, void* space) { static_cast<S const*>(s)->x.apply(*static_cast<Space*>(space), static_cast<S const*>(s)->data); };
   } else {
-    out.run = run_statement<Span, S>;
-    out.balance = [](void const* s, pass_walk& walk) { (void)static_cast<S const*>(s)->rebuild(balance_by_products{&walk}); };
-    out.find_rows = [](void const* s, block_rows& found) { (void)static_cast<S const*>(s)->rebuild(find_block_rows{&found}); };
+    out.run = run_statement<std::conditional_t<has_no_items<S> && !has_result<S>, column_span, Span>, S>;
+    out.ask = answers_of<S>::nodes;
   }
   if constexpr (has_result<S>) {
     static_assert(std::is_trivially_copyable_v<accumulator_of_t<S>> && alignof(accumulator_of_t<S>) <= alignof(std::max_align_t));
@@ -299,7 +280,7 @@ template <class Partials>
 void run_blocks(std::span<detail::pass_statement const> statements, frame const& f, detail::pass_walk& walk, Partials& partials, detail::between_blocks between = {}) {
   partials.grow(statements, f, walk);
   if (walk.may_share())
-    for (auto const& s : statements) walk.add_statement(), s.is->balance(s.statement, walk);
+    for (auto const& s : statements) walk.add_statement(), s.is->ask(s.statement, {.walk = &walk});
   struct context {
     std::span<detail::pass_statement const> statements;
     Partials& partials;
@@ -319,7 +300,7 @@ namespace detail {
 /// What the statements of a pass ask of its blocks.
 inline block_rows rows_of_blocks(std::span<pass_statement const> statements, frame const& f) {
   block_rows found;
-  for (auto const& s : statements) s.is->find_rows(s.statement, found);
+  for (auto const& s : statements) s.is->ask(s.statement, {.rows = &found});
   if (found.together * f.inner > block_elements) found.together = 1;
   return found;
 }

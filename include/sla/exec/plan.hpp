@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <sla/core/short_list.hpp>
+#include <sla/exec/walk.hpp>
 #include <sla/expr/dense/reduce.hpp>
 #include <sla/expr/dense/statement.hpp>
 
@@ -28,13 +29,26 @@ struct pass_plan {
 };
 
 namespace detail {
-/// The layout of a statement's elements by the nodes that know it, the outermost first: its operands may have other rows.
-struct find_frame {
-  frame* found;
+/// What a pass asks of the nodes of a statement, in one walk over them that is compiled once for each; null: not asked.
+struct ask_nodes {
+  /// The layout of its elements by the nodes that know it, the outermost first: its operands may have other rows.
+  frame* layout = nullptr;
+  /// Of blocks. `rows_at_once` is for nodes that compute more than the rows of a block: a stencil of slabs, from the ones beside them too.
+  block_rows* rows = nullptr;
+  /// As many stored entries and elements for each thread.
+  pass_walk* walk = nullptr;
+
   template <class X>
   X operator()(X const& x) const {
+    if constexpr (requires { x.rows_at_once(); })
+      if (rows) rows->least = (std::max)(rows->least, x.rows_at_once());
+    if constexpr (requires { x.rows_together(); })
+      if (rows) rows->together = (std::max)(rows->together, x.rows_together());
+    if constexpr (requires { x.work_before(index_t()); })
+      if (walk) walk->balance({&x, x.layout().rows, [](void const* node, index_t row) { return double(static_cast<X const*>(node)->work_before(row)) + 3.0 * double(row); }});
     x.rebuild(*this);
-    if constexpr (requires { x.layout(); }) *found = x.layout();
+    if constexpr (requires { x.layout(); })
+      if (layout) *layout = x.layout();
     return x;
   }
 };
@@ -43,7 +57,7 @@ struct find_frame {
 template <class S>
 frame frame_of(S const& statement) {
   frame found{1, -1, 1, 1};
-  (void)statement.rebuild(find_frame{&found});
+  (void)statement.rebuild(ask_nodes{.layout = &found});
   return found;
 }
 
@@ -56,7 +70,7 @@ struct statement_needs {
   bool whole = false;
 
   template <class Access>
-  void operator()(Access const& a) {
+  [[gnu::noinline]] void operator()(Access const& a) {
     accesses.push_back(a);
   }
 };

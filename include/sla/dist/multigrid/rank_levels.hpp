@@ -68,7 +68,7 @@ void apply_levels(rank_levels<L, M> const& all, kernel_t<typename local_of_t<L>:
   using Work = amg_work<T>;
   if constexpr (!is_complex<T>)
     if (all.slabs) return all.slabs->apply(x, out);
-  all.idle.with([&] { return Work(all); }, [&](Work& work) {
+  all.idle.with(all, [&](Work& work) {
     immediate<overlapped> space;
     amg_cycle_from(space, all, work, 0, x, out, all.options.cycle);
   });

@@ -70,7 +70,7 @@ public:
 
   /// z = M b of this rank's rows. Collective.
   void apply(K const* b, K* z) const {
-    idle_.with([&] { return work_vectors(*this); }, [&](work_vectors& work) {
+    idle_.with(*this, [&](work_vectors& work) {
       index_t const n = rows_->count();
       double largest = take(work, b, 1);
       if constexpr (!std::same_as<R, K>) {

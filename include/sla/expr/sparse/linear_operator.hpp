@@ -31,7 +31,7 @@ std::shared_ptr<array_function<T> const> kept_function(F f) {
   constexpr bool takes_arrays = std::is_invocable_v<F&, std::span<T const>, std::span<T>>;
   static_assert(takes_arrays, "sla: linear_operator<T>(rows, cols, apply): apply(x, y) takes a std::span<T const> and a std::span<T>, and writes y = A x");
   if constexpr (takes_arrays)  // shared, so that functions that only move are kept too
-    return std::make_shared<array_function<T> const>([kept = std::make_shared<F>(std::move(f))](auto x, auto y) { (void)std::invoke(*kept, x, y); });
+    return detail::shared_of<array_function<T> const>([kept = detail::shared_of<F>(std::move(f))](auto x, auto y) { (void)std::invoke(*kept, x, y); });
   else
     return nullptr;
 }

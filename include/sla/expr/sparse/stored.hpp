@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/expr/sparse/values.hpp>
 #include <sla/tensor/arrange/transpose.hpp>
 
@@ -20,7 +21,7 @@ auto borrowed_tensor(sparse_view<T, S, Pattern, Memory, Conj> const& v) {
   using P = typename V::pattern_type;
   index_t const count = v.batch_stride * v.shape.batch_count();
   auto values = buffer<user_t<T>, Memory>::borrow(reinterpret_cast<user_t<T> const*>(v.values), count);
-  return V(v.shape, std::make_shared<P const>(v.pattern.borrowed(Memory{}, v.batch_stride / V::block_size)),
+  return V(v.shape, detail::shared_of<P const>(v.pattern.borrowed(Memory{}, v.batch_stride / V::block_size)),
            std::move(values));
 }
 
@@ -44,7 +45,7 @@ auto stored(sparse_operand<sparse_view<T, S, Pattern, Memory, Conj>, Transposed>
   } else {
     using V = std::remove_const_t<decltype(borrowed)>;
     using P = typename V::pattern_type;
-    return stored_as<Transposed, Conj>(V(a.A.shape, std::make_shared<P const>(borrowed.pattern()), borrowed.values()));
+    return stored_as<Transposed, Conj>(V(a.A.shape, detail::shared_of<P const>(borrowed.pattern()), borrowed.values()));
   }
 }
 template <class Owner, bool Conj, bool Transposed>

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/expr/sparse/linear_operator.hpp>
 #include <sla/expr/sparse/values.hpp>
 #include <sla/tensor/arrange/transpose.hpp>
@@ -65,15 +66,15 @@ template <SparseOwner A>
 auto with_adjoint(A&& a) {
   using M = std::remove_cvref_t<A>;
   using AH = decltype(adjointed(a));
-  auto back = std::make_shared<AH const>(adjointed(a));
-  return matrix_with_adjoint<M, AH>(std::make_shared<M const>(std::forward<A>(a)), std::move(back));
+  auto back = detail::shared_of<AH const>(adjointed(a));
+  return matrix_with_adjoint<M, AH>(detail::shared_of<M const>(std::forward<A>(a)), std::move(back));
 }
 /// The same of an adjoint that is there already, in any memory. Law: AH is the conjugate transpose of A. Errors: shape_error.
 template <SparseOwner A, SparseOwner AH>
 auto with_adjoint(A&& a, AH&& ah) {
   using M = std::remove_cvref_t<A>;
   using N = std::remove_cvref_t<AH>;
-  return matrix_with_adjoint<M, N>(std::make_shared<M const>(std::forward<A>(a)), std::make_shared<N const>(std::forward<AH>(ah)));
+  return matrix_with_adjoint<M, N>(detail::shared_of<M const>(std::forward<A>(a)), detail::shared_of<N const>(std::forward<AH>(ah)));
 }
 template <class A, class AH, Tensorial X>
 auto operator*(matrix_with_adjoint<A, AH> const& a, X&& x) {

@@ -5,6 +5,7 @@
 
 #include <tuple>
 
+#include <sla/core/held.hpp>
 #include <sla/grad/operation/traced_product.hpp>
 
 namespace sla {
@@ -40,7 +41,7 @@ void require_fits(V const& v, D const& d, char const* whom, Who const&... who) {
 template <class V>
 std::shared_ptr<dual_variable<V>> input(V const& v, V const& d, std::size_t argument) {
   require_fits(v, d, "the argument", "jvp(f, args, tangents): the tangent of argument ", argument);
-  return std::make_shared<dual_variable<V>>(&v, &d);
+  return detail::shared_of<dual_variable<V>>(&v, &d);
 }
 
 /// f of the arguments, or the operation f.

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/grad/operation/traced_solve.hpp>
 #include <sla/grad/tape/implicit.hpp>
 #include <sla/solve/least_squares/least_squares_calls.hpp>
@@ -97,18 +98,18 @@ auto trace_dual_least_squares(A const& a, B const& b, Options const&... options)
       return d0;
   }();
   using Matrix = std::remove_cvref_t<decltype(A0)>;
-  auto const matrix = std::make_shared<Matrix const>(A0);
+  auto const matrix = detail::shared_of<Matrix const>(A0);
   auto const sides = sides_of(*matrix);
   if (d0 == 0 && sides.first < sides.second)
     throw value_error("hvp: least_squares(A, b) with fewer rows than columns and no damping has no second derivatives here: give a damping, or solve with A^T as solve(A * transpose(A), b)");
-  auto const engine = std::make_shared<decltype(least_squares_engine_for(*matrix, d0, options...))>(least_squares_engine_for(*matrix, d0, options...));
+  auto const engine = detail::shared_of<decltype(least_squares_engine_for(*matrix, d0, options...))>(least_squares_engine_for(*matrix, d0, options...));
   auto const place = place_of_options(options...);
   auto const vector = eval(linear_world<Matrix>::right_hand_side(*matrix, value_part(right.value())));
   auto found = engine->solve(*matrix, vector, place, has_history<Options...>);
   using X = decltype(found.x);
   auto const by_normal = [matrix, engine, place, zero = eval(0.0 * vector)](X const& g) { return converged_x(engine->solve_normal(*matrix, zero, g, place)); };
   using Linearized = dual_least_squares<std::remove_const_t<decltype(m)>, std::remove_const_t<decltype(right)>, std::remove_const_t<decltype(d)>, X, std::remove_const_t<decltype(by_normal)>>;
-  auto const linearized = std::make_shared<Linearized const>(Linearized{m, right, d, found.report, by_normal});
+  auto const linearized = detail::shared_of<Linearized const>(Linearized{m, right, d, found.report, by_normal});
   auto const of_b = linear_in(right, [](auto const&, auto const& w) -> auto const& { return w.second; }, unchanged);
   auto const of_a = linear_in(
       m,

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/grad/implicit/value_clusters.hpp>
 #include <sla/grad/operation/traced_solve.hpp>
 #include <sla/grad/tape/record.hpp>
@@ -32,13 +33,13 @@ auto beside_setup(Problem const& problem) {
   using Apply = std::function<void(Block const&, Block&)>;
   using A = std::remove_cvref_t<decltype(problem.a)>;
   if constexpr (Problem::is_preconditioned) {
-    auto const m = std::make_shared<decltype(problem.setup()) const>(problem.setup());
-    return Apply([m, space = std::make_shared<decltype(problem.space())>(problem.space())](Block const& r, Block& z) { fuse(*space, set(z, *m * r)), space->finish(); });
+    auto const m = detail::shared_of<decltype(problem.setup()) const>(problem.setup());
+    return Apply([m, space = detail::shared_of<decltype(problem.space())>(problem.space())](Block const& r, Block& z) { fuse(*space, set(z, *m * r)), space->finish(); });
   } else {
     if constexpr (Readable<A>) {
       auto const p = properties(problem.a);
       if (p.opposed_off_diagonal && p.positive_diagonal) {
-        auto const m = std::make_shared<decltype(amg{}.setup(problem.a)) const>(amg{}.setup(problem.a));
+        auto const m = detail::shared_of<decltype(amg{}.setup(problem.a)) const>(amg{}.setup(problem.a));
         return Apply([m](Block const& r, Block& z) { z = *m * r; });
       }
     }

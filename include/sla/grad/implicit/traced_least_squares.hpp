@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/grad/implicit/dual_least_squares.hpp>
 #include <sla/grad/operation/traced_solve.hpp>
 #include <sla/grad/tape/implicit.hpp>
@@ -162,14 +163,14 @@ auto trace_least_squares(A const& a, B const& b, Options const&... options) {
   using V = std::remove_cvref_t<decltype(vector)>;
   auto const place = place_of_options(options...);
   using Engine = decltype(least_squares_engine_for(m.value(), d, options...));
-  auto engine = named_least_squares([&] { return std::make_shared<Engine>(least_squares_engine_for(m.value(), d, options...)); });
+  auto engine = named_least_squares([&] { return detail::shared_of<Engine>(least_squares_engine_for(m.value(), d, options...)); });
   auto found = named_least_squares([&] { return engine->solve(m.value(), vector, place, has_history<Options...>); });
   using X = decltype(found.x);
   auto const sides = sides_of(m.value());
   auto kept = std::tuple_cat(option_of_derivative(options)...);
   auto const linearized = [&, sides]<class... O>(std::tuple<O...> const& rest) {
     using L = least_squares_linearized<std::remove_cvref_t<decltype(m)>, V, X, typename decltype(engine)::element_type, std::remove_cvref_t<decltype(place)>, O...>;
-    return std::make_shared<L const>(L{m, V(vector - m.value() * found.x), d, d == 0 && sides.first < sides.second, engine, found.report, place, rest});
+    return detail::shared_of<L const>(L{m, V(vector - m.value() * found.x), d, d == 0 && sides.first < sides.second, engine, found.report, place, rest});
   }(kept);
   auto const at = [linearized](X const& x) -> auto const& { return (*linearized)(x); };
   auto const of_b = linear_in(

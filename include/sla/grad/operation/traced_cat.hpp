@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/expr/sparse/views.hpp>
 #include <sla/grad/operation/traced_sparse.hpp>
 #include <sla/tensor/algebra/sampled.hpp>
@@ -76,7 +77,7 @@ auto trace_cat(Put const& put, Parts const&... parts) {
   static_assert((is_csr<typename std::remove_cvref_t<decltype(plain_value(parts))>::format_type> && ...),
                 "sla: cat_rows, cat_cols and block_diagonal of traced sparse tensors want them in Csr: convert them before they are traced, with to<Csr<>>(A)");
   auto whole = put_values(put, parts...);
-  auto const slots = std::make_shared<std::array<buffer<index_t>, sizeof...(Parts)> const>(slots_in_whole<Down>(whole, plain_value(parts)...));
+  auto const slots = detail::shared_of<std::array<buffer<index_t>, sizeof...(Parts)> const>(slots_in_whole<Down>(whole, plain_value(parts)...));
   auto const rule = [&slots](auto const& part, std::size_t k) {
     if constexpr (Traced<std::remove_cvref_t<decltype(part)>>)
       return linear_in(

@@ -3,6 +3,7 @@
 // pattern, summed over right-hand sides. A may be transposed, conjugated, batched and blocked.
 #pragma once
 
+#include <sla/core/held.hpp>
 #include <sla/expr/sparse/linear_operator.hpp>
 #include <sla/expr/sparse/with_adjoint.hpp>
 #include <sla/grad/operation/traced_elementwise.hpp>
@@ -179,7 +180,7 @@ auto kept_view(Home& t, sparse_view<T, S, Pattern, Memory, Conj> const& v) {
   using V = decltype(borrowed);
   using P = typename V::pattern_type;
   return t.keep_as(std::move(borrowed), [&] {
-    return std::make_shared<V const>(v.shape, std::make_shared<P const>(borrowed.pattern()), borrowed.values());
+    return detail::shared_of<V const>(v.shape, detail::shared_of<P const>(borrowed.pattern()), borrowed.values());
   });
 }
 

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include <sla/core/held.hpp>
 #include <sla/grad/operation/traced_sparse.hpp>
 #include <sla/tensor/arrange/slice.hpp>
 
@@ -53,7 +54,7 @@ void add_items(A& sum, index_t first, G const& g) {
 template <TracedSparse A, bool WholeRows, bool WholeCols>
 auto perform(op::select, A const& a, index_choice<WholeRows> const& rows, index_choice<WholeCols> const& cols) {
   auto made = detail::selection_of<csr_for_t<typename plain_t<A>::format_type>>(a.value(), rows, cols);
-  auto const map = std::make_shared<decltype(made) const>(std::move(made));
+  auto const map = detail::shared_of<decltype(made) const>(std::move(made));
   bool const repeats = detail::repeats(rows) || detail::repeats(cols);
   auto rule = linear_in(
       a,

@@ -124,9 +124,9 @@ auto trace_solve(Home& home, std::shared_ptr<Prepared const> s, A const& matrix,
 template <bool Transposed, bool Conj, class Prepared, class B, class... Options>
 auto trace_constant(Prepared const& s, B const& b, Options const&... options) {
   if constexpr (has_dual_elements<plain_t<B>>)
-    return trace_solve(b.home(), std::make_shared<dual_solver<Prepared> const>(s), constant_matrix<Transposed, Conj>{}, b, options...);
+    return trace_solve(b.home(), detail::shared_of<dual_solver<Prepared> const>(s), constant_matrix<Transposed, Conj>{}, b, options...);
   else
-    return trace_solve(b.home(), std::make_shared<Prepared const>(s), constant_matrix<Transposed, Conj>{}, b, options...);
+    return trace_solve(b.home(), detail::shared_of<Prepared const>(s), constant_matrix<Transposed, Conj>{}, b, options...);
 }
 
 /// How a traced operator is set up: as `prepare` with these options, or as a direct solver that keeps its factors.
@@ -190,7 +190,7 @@ public:
 
 private:
   using Prepared = decltype(std::declval<Make const&>()(std::declval<plain_t<X>>()));
-  std::shared_ptr<Prepared const> made(X const& a) const { return std::make_shared<Prepared const>(make_(detail::lent(a.value()))); }
+  std::shared_ptr<Prepared const> made(X const& a) const { return detail::shared_of<Prepared const>(make_(detail::lent(a.value()))); }
   template <bool Transposed, bool Conj, class B, class... Options>
   auto run(B const& b, Options const&... options) const {
     auto const& s = s_.shared();

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include <sla/core/held.hpp>
 #include <sla/grad/operation/traced_product.hpp>
 #include <sla/tensor/algebra/kron.hpp>
 #include <sla/tensor/algebra/sampled.hpp>
@@ -149,7 +150,7 @@ auto shared_plan(A const& a, B const& b) {
   static_assert(is_csr<typename A::format_type> && is_csr<typename B::format_type>,
                 "sla: A * B of traced sparse tensors wants both in Csr: convert them before they are traced, with to<Csr<>>(A)");
   using Plan = multiply_plan<typename A::format_type, typename B::format_type>;
-  return std::make_shared<Plan const>(a, b);
+  return detail::shared_of<Plan const>(a, b);
 }
 } // namespace detail
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/grad/tape/cotangent.hpp>
 
 namespace sla {
@@ -70,7 +71,7 @@ public:
   /// The same for a value that borrows.
   template <class V, class Copy>
   std::shared_ptr<V const> keep_as(V&& borrowed, Copy const&) {
-    return std::make_shared<V const>(std::move(borrowed));
+    return detail::shared_of<V const>(std::move(borrowed));
   }
 };
 

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/grad/tape/dual_elements.hpp>
 #include <sla/grad/tape/record.hpp>
 
@@ -26,7 +27,7 @@ template <class... V>
 struct solution_tangent<std::tuple<V const&...>> {
   joint_tangent<V...> sum;
   explicit solution_tangent(std::tuple<V const&...> const& x)
-      : sum(std::apply([](V const&... v) { return joint_tangent<V...>(std::make_shared<dual_variable<V>>(&v, nullptr)...); }, x)) {}
+      : sum(std::apply([](V const&... v) { return joint_tangent<V...>(detail::shared_of<dual_variable<V>>(&v, nullptr)...); }, x)) {}
   bool is_zero() const { return sum.is_zero(); }
   std::tuple<V...> take() { return sum.take(); }
   auto& out() { return sum; }
@@ -137,7 +138,7 @@ decltype(auto) traced_again(tape& t, P const& p) {
 template <class P>
 decltype(auto) traced_again(forward_mode& mode, P const& p) {
   if constexpr (Traced<P>)
-    return traced<plain_t<P>, forward_mode>(mode, std::make_shared<dual_variable<plain_t<P>>>(&p.value(), p.variable().tangent()));
+    return traced<plain_t<P>, forward_mode>(mode, detail::shared_of<dual_variable<plain_t<P>>>(&p.value(), p.variable().tangent()));
   else
     return p.value();
 }
@@ -305,8 +306,8 @@ class linearize_values<Linearize, X, std::tuple<P...>> {
 
 public:
   linearize_values(Linearize linearize, X x, std::shared_ptr<std::tuple<P...> const> const& parameters)
-      : linearize_(std::move(linearize)), x_(std::make_shared<X const>(std::move(x))),
-        values_(std::apply([](P const&... p) { return std::make_shared<Values const>(value_part(p.value())...); }, *parameters)) {}
+      : linearize_(std::move(linearize)), x_(detail::shared_of<X const>(std::move(x))),
+        values_(std::apply([](P const&... p) { return detail::shared_of<Values const>(value_part(p.value())...); }, *parameters)) {}
   X const& x() const { return *x_; }
   auto operator()() const {
     return std::apply([&](auto const&... p) { return call_with(linearize_, *x_, p...); }, *values_);
@@ -353,7 +354,7 @@ auto implicit(Forward const& forward, Residual const& residual, Linearize const&
     auto& home = home_of(params...);
     if constexpr (detail::require_implicit<X, Y, J>()) {
       detail::residual_rule<Residual, decltype(detail::parameter_of(home, params))...> rule{
-          residual, std::make_shared<std::tuple<decltype(detail::parameter_of(home, params))...> const>(detail::parameter_of(home, params)...)};
+          residual, detail::shared_of<std::tuple<decltype(detail::parameter_of(home, params))...> const>(detail::parameter_of(home, params)...)};
       if constexpr ((detail::has_dual_elements<plain_t<P>> || ...)) {
         detail::linearize_values<Linearize, X, std::decay_t<decltype(*rule.parameters)>> const of_values(linearize, std::move(found), rule.parameters);
         auto x = detail::with_slope_of_equation(of_values.x(), residual, of_values(), detail::plain_value(params)...);

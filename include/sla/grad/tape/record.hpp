@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/grad/tape/derivatives.hpp>
 #include <sla/grad/tape/traced.hpp>
 
@@ -88,10 +89,10 @@ auto trace_operand(Home& t, X&& x) {
     if constexpr (std::is_lvalue_reference_v<X>)
       return kept_operand<P>{t.keep(x)};
     else
-      return kept_operand<P>{std::make_shared<P const>(std::move(x))};
+      return kept_operand<P>{detail::shared_of<P const>(std::move(x))};
   } else {
     auto value = eval(std::forward<X>(x));
-    return kept_operand<decltype(value)>{std::make_shared<decltype(value) const>(std::move(value))};
+    return kept_operand<decltype(value)>{detail::shared_of<decltype(value) const>(std::move(value))};
   }
 }
 
@@ -275,7 +276,7 @@ traced<V, Home> record(Home& home, V value, Rules... rules) {
   if constexpr (!detail::require_rules<Rules...>()) {
     return record(home, std::move(value));  // well-formed, so that the sentence is the only error
   } else if constexpr (std::same_as<Home, forward_mode>) {
-    auto y = std::make_shared<dual_variable<V>>(std::move(value));
+    auto y = detail::shared_of<dual_variable<V>>(std::move(value));
     (rules.pushforward(y->value(), *y), ...);
     return {home, std::move(y)};
   } else {
@@ -295,7 +296,7 @@ std::tuple<traced<V, Home>...> record(Home& home, std::tuple<V...> values, Rules
           (rules.pushforward(std::tuple<V const&...>(y->value()...), out), ...);
           return std::tuple<traced<V, Home>...>(traced<V, Home>(home, std::move(y))...);
         },
-        std::apply([](V&... v) { return std::tuple(std::make_shared<dual_variable<V>>(std::move(v))...); }, values));
+        std::apply([](V&... v) { return std::tuple(detail::shared_of<dual_variable<V>>(std::move(v))...); }, values));
   } else {
     auto const results = home.record(std::move(values), detail::rules_of_entry<Rules...>{{std::move(rules)...}});
     return std::apply([&](auto&... y) { return std::tuple<traced<V, Home>...>(traced<V, Home>(home, y)...); }, results);

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/grad/tape/cotangent.hpp>
 
 namespace sla {
@@ -165,9 +166,9 @@ public:
   template <class V>
   std::shared_ptr<V const> keep(V const& value) {
     if constexpr (requires { value.values(); })
-      return keep_as(value, [&] { return std::make_shared<V const>(value); });
+      return keep_as(value, [&] { return detail::shared_of<V const>(value); });
     else
-      return std::make_shared<V const>(value);
+      return detail::shared_of<V const>(value);
   }
   /// The same for a value that borrows; `copy()` owns.
   template <class V, class Copy>

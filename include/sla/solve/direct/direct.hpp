@@ -53,7 +53,7 @@ public:
   using value_type = T;
   using shape_type = S;
 
-  explicit applied_factors(sparse_tensor<T, S, F> const& A) : factors_(std::make_shared<factors_type>()) { update(A); }
+  explicit applied_factors(sparse_tensor<T, S, F> const& A) : factors_(detail::shared_of<factors_type>()) { update(A); }
   explicit applied_factors(std::shared_ptr<factors_type> factors) : factors_(std::move(factors)) {}
 
   applied_factors<T, S, F, Kind, !Adjoint> adjoint() const { return applied_factors<T, S, F, Kind, !Adjoint>(factors_.shared()); }
@@ -64,7 +64,7 @@ public:
     auto const scalar = detail::flat_scalars<number, index>(A);
     if constexpr (detail::is_hermitian(Kind)) detail::require_hermitian(scalar, detail::name_of(Kind), "lu");
     bool const anew = !factors_.is_sole() || factors_->pattern != A.shared_pattern();
-    auto const next = anew ? std::make_shared<factors_type>() : factors_.shared();
+    auto const next = anew ? detail::shared_of<factors_type>() : factors_.shared();
     detail::make_parts(*next, detail::factor_functions<number, Kind>, scalar, anew);
     next->pattern = A.shared_pattern();
     factors_ = next;

@@ -130,6 +130,7 @@ void drive(Space& space, method_of_call<Space, A, V, X> const& method, A const& 
   using Real = squared_norm_t<Space, V>;
   using T = typename V::value_type;
   stop_rule rule = method.rule;
+  if (!rule.watch) rule.watch = default_rule().watch;  // that of `with`
   typename stop_test<Space, Real>::record last;
   std::optional<Real> before;
   measure_room<V, X> room;

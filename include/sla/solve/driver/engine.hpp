@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <sla/core/guarded.hpp>
+#include <sla/core/held.hpp>
 #include <sla/solve/driver/driver.hpp>
 #include <sla/solve/driver/world.hpp>
 #include <sla/solve/precond/identity.hpp>
@@ -141,19 +142,29 @@ std::string name_of() {
 }
 
 /// Items whose factors failed say so: what the method saw of them is a residual that does not fall.
+template <class Words>
+void name_failures_of(index_t batch, void const* m, reason (*why)(void const* m, index_t item, Words& words), report& out) {
+  index_t const rhs = index_t(out.items.size()) / batch;
+  Words words;
+  for (index_t b = 0; b < batch; ++b) {
+    reason const state = why(m, b, words);
+    if (state == reason::converged) continue;
+    for (index_t k = b * rhs; k < (b + 1) * rhs; ++k)
+      if (progress& item = out.items[std::size_t(k)]; item.state != reason::converged) item.state = state, out.choice = words;
+  }
+}
 template <class M>
 void name_failures(M const& m, report& out) {
   out.bytes += m.bytes();
-  index_t const rhs = index_t(out.items.size()) / m.batch_count();
-  for (index_t b = 0; b < m.batch_count(); ++b) {
-    auto const& failure = m.failure(b);
-    if (failure.why == reason::converged) continue;
-    for (index_t k = b * rhs; k < (b + 1) * rhs; ++k)
-      if (progress& item = out.items[std::size_t(k)]; item.state != reason::converged) {
-        item.state = failure.why, out.choice = failure.what;
-        if constexpr (requires { failure.in_solves; }) out.choice += failure.in_solves;
-      }
-  }
+  auto const why = [](void const* of, index_t item, std::string& words) {
+    auto const& failure = static_cast<M const*>(of)->failure(item);
+    if (failure.why != reason::converged) {
+      words = failure.what;
+      if constexpr (requires { failure.in_solves; }) words += failure.in_solves;
+    }
+    return failure.why;
+  };
+  name_failures_of<std::string>(m.batch_count(), &m, why, out);
 }
 
 /// Of a method that failed: what of A is not Hermitian, if it is not. Without a look at the entries, x and b tell.
@@ -186,13 +197,16 @@ auto space_of_call(A const& a, V const& b, Options const&... options) {
     return host_space<World::template has_items<V>>(World::layout(a, b));
 }
 /// A call on a x = b with what its options say: what is alike in all methods and preconditioners, and compiled once for them.
+/// preconditioner: its name. seconds: of the set-up.
 template <class Measure, class Space, class A, class V, class X, class... Options>
-solution<X> run_call(method_of_call<Space, A, V, X> const& method, A const& a, V const& b, report&& out, Options const&... options) {
+solution<X> run_call(method_of_call<Space, A, V, X> const& method, A const& a, V const& b, std::string&& preconditioner, double seconds, Options const&... options) {
   using World = linear_world<A>;
   none const absent{};
   auto const& begin = pick<wants_guess>(options..., absent);
   constexpr bool guessed = !std::same_as<std::remove_cvref_t<decltype(begin)>, none>;
   double const start = seconds_now();
+  report out;
+  out.method = method.name, out.preconditioner = std::move(preconditioner), out.seconds_setup = seconds;
   X x = method.zero(a, b);
   if constexpr (guessed) {
     static_assert(std::same_as<std::remove_cvref_t<decltype(*begin.x)>, X>,
@@ -262,7 +276,7 @@ solution<solution_of_t<Method, A, V>> call(A const& a, Method const& method, M c
         Method const& method;
         M const& m;
       } const all{a, method, m};
-      method_of_call<Space, A, V, X> run{Method::name, {relative_tolerance(method.rtol).*tolerance_of<typename X::value_type>, method.atol, method.max_iterations, method.watch ? method.watch : default_rule().watch}, &all, zero_solution<Method, A, V>};
+      method_of_call<Space, A, V, X> run{Method::name, {relative_tolerance(method.rtol).*tolerance_of<typename X::value_type>, method.atol, method.max_iterations, method.watch}, &all, zero_vector<has_own_domain<Method, A, V>, A, V>};
       run.improve = [](void const* context, Space& space, stop_of_run<Space, V> const& make_stop, V const& of, X& x) {
         auto const& with = *static_cast<with_operators const*>(context);
         if constexpr (is_sweep<std::remove_cvref_t<decltype(with.m * of)>>) {
@@ -274,12 +288,9 @@ solution<solution_of_t<Method, A, V>> call(A const& a, Method const& method, M c
       };
       if constexpr (wants_hermitian<Method>) run.asymmetry = found_asymmetry<Space, A, V>;
       if constexpr (may_fail<M> && counts_failures<M>) run.name_failures = [](void const* context, report& r) { name_failures(static_cast<with_operators const*>(context)->m, r); };
-      report out;
-      out.method = Method::name;
-      out.preconditioner = name_of<P>();
-      out.seconds_setup = seconds;
-      if constexpr (remarks_text<M>) out.preconditioner += m.remark();
-      return run_call<measure_of_t<Method>>(run, a, b, std::move(out), options...);
+      std::string name = name_of<P>();
+      if constexpr (remarks_text<M>) name += m.remark();
+      return run_call<measure_of_t<Method>>(run, a, b, std::move(name), seconds, options...);
     } else {
       return never<solution<X>>();
     }
@@ -340,7 +351,7 @@ public:
         if (f.adjoint || f.is_own) return f.adjoint;
         double const start = seconds_now();
         f.is_own = is_own_adjoint<Method, World>(a);
-        if (!f.is_own) f.adjoint = std::make_shared<both const>(adjoint_matrix<Method, World>(a), adjoint_preconditioner<Method>(m_));
+        if (!f.is_own) f.adjoint = detail::shared_of<both const>(adjoint_matrix<Method, World>(a), adjoint_preconditioner<Method>(m_));
         f.seconds += seconds_now() - start;
         return f.adjoint;
       });

@@ -6,6 +6,7 @@
 #include <ostream>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/solve/driver/driver.hpp>
 
 namespace sla {
@@ -15,8 +16,8 @@ namespace sla {
 /// What is solved in less than `seconds` prints nothing.
 template <class = void>
 observer progress_line(std::ostream& out, double seconds = 0.1) {
-  auto const last = std::make_shared<double>(detail::seconds_now());
-  auto const shown = std::make_shared<bool>(false);
+  auto const last = detail::shared_of<double>(detail::seconds_now());
+  auto const shown = detail::shared_of<bool>(false);
   return [&out, seconds, last, shown](std::vector<progress> const& items) {
     bool runs = false;
     int iteration = 0;

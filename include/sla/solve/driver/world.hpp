@@ -347,15 +347,19 @@ std::pair<index_t, index_t> sides_of(A const& a) {
 /// Does the world know the domain of A, where it may be another than the range? Square operators have one for both.
 template <class Method, class A, class V>
 inline constexpr bool has_own_domain = !wants_square<Method> && requires(A const& a, V const& b) { linear_world<A>::zero_of_domain(a, b); };
-/// x = 0 in A x = b.
-template <class Method, class A, class V>
-auto zero_solution(A const& a, V const& b) {
-  if constexpr (has_own_domain<Method, A, V>)
+/// x = 0 in A x = b, which is of the domain of A where the world knows that.
+template <bool OfDomain, class A, class V>
+auto zero_vector(A const& a, V const& b) {
+  if constexpr (OfDomain)
     return linear_world<A>::zero_of_domain(a, b);
   else if constexpr (requires { linear_world<A>::zero(a, b); })
     return linear_world<A>::zero(a, b);
   else
     return V(b.extents());
+}
+template <class Method, class A, class V>
+auto zero_solution(A const& a, V const& b) {
+  return zero_vector<has_own_domain<Method, A, V>, A, V>(a, b);
 }
 template <class Method, class A, class V>
 using solution_of_t = decltype(zero_solution<Method>(std::declval<A const&>(), std::declval<V const&>()));

@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/solve/eigen/krylov/factored_inverse.hpp>
 #include <sla/solve/eigen/krylov/krylov_process.hpp>
 #include <sla/solve/eigen/problem.hpp>
@@ -182,7 +183,7 @@ auto with_solved_operator(Problem const& problem, W const& wanted, Space& space,
   };
   double const inner = (std::max)(1e-2 * rtol, std::same_as<real_t<T>, float> ? 1e-6 : 1e-11);
   if constexpr (is_near<W>) {
-    auto const m = std::make_shared<decltype(problem.setup()) const>(problem.setup());
+    auto const m = detail::shared_of<decltype(problem.setup()) const>(problem.setup());
     auto const preconditioner = as_operator([&problem, m](V const& x, V& y) {
       auto here = problem.space();
       fuse(here, set(y, *m * x));

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/solve/integrate/time_step.hpp>
 
 namespace sla::detail {
@@ -58,7 +59,7 @@ private:
   template <class V, class M, class... P>
   auto of_values(index_t k, V const& next, M const& m, P const&... p) {
     using Held = std::tuple<V, decltype(value_part(m)), decltype(value_part(p))...>;
-    auto const held = std::make_shared<Held const>(next, value_part(m), value_part(p)...);
+    auto const held = detail::shared_of<Held const>(next, value_part(m), value_part(p)...);
     held_ = held;
     auto const& kept = std::apply([&](auto const&... all) -> auto const& { return stepper_->linearized(k, all...); }, *held);
     return kept_elsewhere<std::remove_cvref_t<decltype(kept)>>{&kept};

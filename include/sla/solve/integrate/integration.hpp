@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/solve/integrate/checkpoint_stack.hpp>
 #include <sla/solve/integrate/dual_step.hpp>
 #include <sla/solve/integrate/time_step.hpp>
@@ -79,7 +80,7 @@ struct integration_rule {
     for (index_t k = 0; k < grid.steps(); ++k) {
       state next = advance(k, s);
       forward_mode mode;
-      traced<V, forward_mode> const last(mode, std::make_shared<dual_variable<V>>(&s.u, &d)), before(mode, std::make_shared<dual_variable<V>>(&s.before, &d_before));
+      traced<V, forward_mode> const last(mode, detail::shared_of<dual_variable<V>>(&s.u, &d)), before(mode, detail::shared_of<dual_variable<V>>(&s.before, &d_before));
       solution_tangent<V> r(next.u);
       residual_of(k, last, before).pushforward(next.u, r.out());
       V d_next = r.is_zero() ? zero_like(d) : linearized(k, next.u).solve(r.take());
@@ -100,7 +101,7 @@ private:
   }
   template <class L>
   auto residual_of(index_t k, L const& last, L const& before) const {
-    return residual_rule<typename Stepper::residual_type, L, L, P...>{stepper->residual(k), std::make_shared<std::tuple<L, L, P...> const>(std::tuple_cat(std::tuple<L, L>(last, before), parameters))};
+    return residual_rule<typename Stepper::residual_type, L, L, P...>{stepper->residual(k), detail::shared_of<std::tuple<L, L, P...> const>(std::tuple_cat(std::tuple<L, L>(last, before), parameters))};
   }
 };
 
@@ -122,9 +123,9 @@ auto tied_mass(O const& option) {
 template <bool Dual, class V, class F, class Method, class On, class Solver>
 auto stepper_for(F const& f, time_grid grid, Method const& method, On const& on, std::shared_ptr<Solver> solver) {
   using Stepper = time_stepper<F, V, Method, On, Solver>;
-  auto stepper = std::make_shared<Stepper>(f, std::move(grid), method, on, std::move(solver));
+  auto stepper = detail::shared_of<Stepper>(f, std::move(grid), method, on, std::move(solver));
   if constexpr (Dual)
-    return std::make_shared<dual_stepper<Stepper>>(std::move(stepper));
+    return detail::shared_of<dual_stepper<Stepper>>(std::move(stepper));
   else
     return stepper;
 }
@@ -153,7 +154,7 @@ auto integrated(F const& f, U const& from, time_grid grid, Method const& method,
     report.checkpoints = method.checkpoints > 0 ? (std::min)(index_t(method.checkpoints), steps) : stored_for(steps, 3);
     report.repeated_steps = index_t(checkpointed_steps(steps, report.checkpoints)) - (steps - 1);
   }
-  auto const kept = std::make_shared<checkpoint_stack<state>>((std::max)(index_t(1), report.checkpoints), stepper->begin(start));
+  auto const kept = detail::shared_of<checkpoint_stack<state>>((std::max)(index_t(1), report.checkpoints), stepper->begin(start));
   block states = state_block(start, stepper->grid().outputs());
   put_column(states, 0, start);
   auto const advance = [&](index_t k, state const& s) {

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/solve/least_squares/least_squares_choice.hpp>
 #include <sla/solve/least_squares/lsqr.hpp>
 #include <sla/solve/linear/linear.hpp>
@@ -191,7 +192,7 @@ class prepared_least_squares {
   using World = linear_world<A>;
 
 public:
-  prepared_least_squares(A a, Place place, auto const& make) : state_(std::make_shared<state const>(std::move(a), make)), place_(std::move(place)) {}
+  prepared_least_squares(A a, Place place, auto const& make) : state_(detail::shared_of<state const>(std::move(a), make)), place_(std::move(place)) {}
 
   A const& matrix() const { return state_->a; }
   /// {x, report}, whether or not the tolerance was reached. Options: keep_history. Errors: as of `try_least_squares`.

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/solve/direct/direct.hpp>
 #include <sla/solve/least_squares/least_squares_engine.hpp>
 #include <sla/solve/least_squares/lsmr.hpp>
@@ -26,7 +27,7 @@ public:
       : rule_{method.rtol, 0, default_rule().max_iterations, {}}, damping_(damping), by_lsmr_(a, with_limit(rule_.max_iterations), identity{}, damping) {
     if constexpr (Readable<A>) {
       double const rows = double(a.rows()) * A::shape_type::block_rows, cols = double(a.cols()) * A::shape_type::block_cols;
-      if (2 * rows * cols * (std::min)(rows, cols) * double(a.batch_count()) <= dense_operations) by_dense_ = std::make_shared<least_squares_engine<A, dense_qr, identity>>(a, dense_qr{.rtol = rule_.rtol}, identity{}, damping);
+      if (2 * rows * cols * (std::min)(rows, cols) * double(a.batch_count()) <= dense_operations) by_dense_ = detail::shared_of<least_squares_engine<A, dense_qr, identity>>(a, dense_qr{.rtol = rule_.rtol}, identity{}, damping);
     }
   }
 
@@ -82,7 +83,7 @@ private:
     if (pairs * double(a.batch_count()) > most) return false;
     try {
       if (cost_of_factors(normal_matrix(a, damping_), most).operations > most) return false;
-      by_factors_ = std::make_shared<by_factors>(a, with_limit(100), factor<factorization::cholesky>{}, damping_);
+      by_factors_ = detail::shared_of<by_factors>(a, with_limit(100), factor<factorization::cholesky>{}, damping_);
     } catch (value_error const&) {
       return false;
     } catch (std::bad_alloc const&) {

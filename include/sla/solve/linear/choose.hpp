@@ -179,7 +179,7 @@ void engine<A, automatic, none>::update(A const& a) {
     try {
       on_engine(before, [&]<class Kind>(Kind) {
         using Engine = typename Kind::engine_type;
-        if (!is_sole(held)) held = std::make_shared<Engine>(*static_cast<Engine const*>(held.get()));
+        if (!is_sole(held)) held = detail::shared_of<Engine>(*static_cast<Engine const*>(held.get()));
         static_cast<Engine*>(held.get())->update(a);
       });
     } catch (value_error const&) {  // the next solve says why, and goes on
@@ -328,36 +328,42 @@ solution<V> engine<A, automatic, none>::try_candidate(attempt step, A const& a, 
     space.finish();
     for (auto const& square : space.read(bb)) absolute.push_back(rule_.atol / std::sqrt(double(real_of(square))));
   }
-  return on_engine(step.what, [&]<class Kind>(Kind) {
+  struct functions {  // of its engine, whose type nothing else here knows
+    std::shared_ptr<void> (*make)(A const&, stop_rule const&);
+    solution<V> (*solve)(void const* engine, A const&, V const&, Options const&...);
+  };
+  auto const its = on_engine(step.what, []<class Kind>(Kind) {
     using Engine = typename Kind::engine_type;
-    auto const made = set_up(a, step, [](A const& of, stop_rule const& rule) -> std::shared_ptr<void> {
-      typename Kind::method_type method{};
-      method.rtol = rule.rtol, method.atol = rule.atol, method.max_iterations = rule.max_iterations;
-      return std::make_shared<Engine>(of, method, typename Kind::preconditioner_type{});
-    });
-    auto const& solver = *static_cast<Engine const*>(made.get());
-    auto const run = [&] {
-      if constexpr (Adjoint)
-        return solver.solve_adjoint(a, b, options...);
-      else
-        return solver.solve(a, b, options...);
-    };
-    if (step.patience == 0) return run();
-    bool given_up = false, asked = false;  // by an observer of the user's
-    auto rule = default_rule();
-    rule.watch = [&given_up, &asked, ahead = foresight(rule_.rtol.*tolerance_of<typename V::value_type>, step.patience, absolute, step.least), outer = rule.watch](std::vector<progress> const& seen) mutable {
-      if (outer && !outer(seen)) return asked = true, false;
-      given_up = given_up || ahead.gives_up(seen);
-      return !given_up;
-    };
-    auto out = with(rule, run);
-    double stopped[] = {double(asked)};  // a rank may have given up on its items of a batch, and others not
-    World::agree(a, stopped);
-    if (stopped[0] == 0)
-      for (progress& item : out.report.items)
-        if (item.state == reason::stopped) item.state = reason::iteration_limit;
-    return out;
+    return functions{[](A const& of, stop_rule const& rule) -> std::shared_ptr<void> {
+                       typename Kind::method_type method{};
+                       method.rtol = rule.rtol, method.atol = rule.atol, method.max_iterations = rule.max_iterations;
+                       return detail::shared_of<Engine>(of, method, typename Kind::preconditioner_type{});
+                     },
+                     [](void const* made, A const& of, V const& right, Options const&... given) -> solution<V> {
+                       auto const& solver = *static_cast<Engine const*>(made);
+                       if constexpr (Adjoint)
+                         return solver.solve_adjoint(of, right, given...);
+                       else
+                         return solver.solve(of, right, given...);
+                     }};
   });
+  auto const made = set_up(a, step, its.make);
+  auto const run = [&] { return its.solve(made.get(), a, b, options...); };
+  if (step.patience == 0) return run();
+  bool given_up = false, asked = false;  // by an observer of the user's
+  auto rule = default_rule();
+  rule.watch = [&given_up, &asked, ahead = foresight(rule_.rtol.*tolerance_of<typename V::value_type>, step.patience, absolute, step.least), outer = rule.watch](std::vector<progress> const& seen) mutable {
+    if (outer && !outer(seen)) return asked = true, false;
+    given_up = given_up || ahead.gives_up(seen);
+    return !given_up;
+  };
+  auto out = with(rule, run);
+  double stopped[] = {double(asked)};  // a rank may have given up on its items of a batch, and others not
+  World::agree(a, stopped);
+  if (stopped[0] == 0)
+    for (progress& item : out.report.items)
+      if (item.state == reason::stopped) item.state = reason::iteration_limit;
+  return out;
 }
 } // namespace detail
 

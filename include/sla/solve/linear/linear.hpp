@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/expr/sparse/stored.hpp>
 #include <sla/solve/driver/prepared.hpp>
 
@@ -23,7 +24,7 @@ detail::guess<X> initial_guess(X const& x SLA_LIFETIMEBOUND) {
 template <class X>
   requires(!std::is_reference_v<X>)
 detail::guess<std::remove_const_t<X>> initial_guess(X&& x) {
-  auto const owner = std::make_shared<std::remove_const_t<X> const>(std::forward<X>(x));
+  auto const owner = detail::shared_of<std::remove_const_t<X> const>(std::forward<X>(x));
   return {owner.get(), owner};
 }
 /// Where to run: `make(frame)` returns the space of the solve, as in `on([](frame f) { return deferred(f, 4); })`.

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/solve/nonlinear/active_set.hpp>
 
 namespace sla {
@@ -92,7 +93,7 @@ template <class F, class V, class M, class On, class Linear, class Stored, class
 auto solve_with_bounds(F const& f, V const& u0, M const& method, On const& on, Linear const& linear, Stored const& stored, L const& l, H const& h, P const&... p) {
   auto const solver = solver_for<V>(method, on, linear, stored);
   solver->with_diagonal();
-  auto const state = std::make_shared<bounded_state<V>>();
+  auto const state = detail::shared_of<bounded_state<V>>();
   auto const with_state = [state, f](auto const& x, auto const& low, auto const& high, auto const&... q) { return where(*state->is_free, f(x, q...), x - where(*state->at_low, low, high)); };
   auto x = implicit(
       [&](auto const& low, auto const& high, auto const&... plain) {
@@ -102,7 +103,7 @@ auto solve_with_bounds(F const& f, V const& u0, M const& method, On const& on, L
         return std::move(s.x);
       },
       with_state,
-      [f, solver, state, is_at_solution = std::make_shared<bool>(false)](V const& at, auto const&, auto const&, auto const&... plain) {
+      [f, solver, state, is_at_solution = detail::shared_of<bool>(false)](V const& at, auto const&, auto const&, auto const&... plain) {
         if (!state->report.converged()) throw nonlinear_error(state->report);
         if (state->weak_count > 0)
           throw value_error(text("solve_bounded(F, u0, ...): there is no derivative at this solution: strict complementarity fails at element ", state->weak, ", the first of ", state->weak_count,

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/solve/nonlinear/coloring.hpp>
 #include <sla/tensor/algebra/add.hpp>
 #include <sla/tensor/algebra/multiply.hpp>
@@ -24,7 +25,7 @@ dependence made_dependence(index_t rows, index_t cols, std::vector<std::int32_t>
   auto row_ptr = row_pointers<std::int64_t>(rows, count);
   buffer<std::int32_t> col(index_t(columns.size()), uninitialized);
   std::copy(columns.begin(), columns.end(), col.begin());
-  return std::make_shared<dependence_pattern const>(dependence_pattern{rows, cols, std::move(row_ptr), std::move(col)});
+  return detail::shared_of<dependence_pattern const>(dependence_pattern{rows, cols, std::move(row_ptr), std::move(col)});
 }
 /// Each on itself.
 template <class = void>

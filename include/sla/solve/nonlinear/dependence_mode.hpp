@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/grad/operation/traced_product.hpp>
 #include <sla/solve/nonlinear/dependence.hpp>
 
@@ -113,11 +114,11 @@ public:
   }
   template <class V, class Copy>
   std::shared_ptr<V const> keep_as(V&& borrowed, Copy const&) {
-    return std::make_shared<V const>(std::move(borrowed));
+    return detail::shared_of<V const>(std::move(borrowed));
   }
   template <class V, class... Rules>
   handle_type<V> record(V value, detail::rules_of_entry<Rules...> const& entry) {
-    auto y = std::make_shared<detail::dependent_variable<V>>(std::move(value));
+    auto y = detail::shared_of<detail::dependent_variable<V>>(std::move(value));
     std::apply([&](auto const&... rule) { (y->also_on(detail::dependence_by(y->value(), rule, unknowns_)), ...); }, entry.rules);
     return y;
   }
@@ -125,7 +126,7 @@ public:
   std::tuple<handle_type<V>...> record(std::tuple<V...> values, detail::rules_of_entry<Rules...> const&) {
     return std::apply(
         [&](V&... v) {
-          return std::tuple(std::make_shared<detail::dependent_variable<V>>(std::move(v), detail::full_dependence(detail::number_count(v), unknowns_))...);
+          return std::tuple(detail::shared_of<detail::dependent_variable<V>>(std::move(v), detail::full_dependence(detail::number_count(v), unknowns_))...);
         },
         values);
   }
@@ -140,7 +141,7 @@ namespace detail {
 template <class F, class V>
 dependence dependence_of(F const& f, V const& u) {
   dependence_mode mode(u.size());
-  auto const x = traced<V, dependence_mode>(mode, std::make_shared<dependent_variable<V>>(u, own_dependence(u.size())));
+  auto const x = traced<V, dependence_mode>(mode, detail::shared_of<dependent_variable<V>>(u, own_dependence(u.size())));
   auto const y = f(x);
   dependence found;
   if constexpr (Traced<decltype(y)>) found = y.variable().on();

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/grad/call/jvp.hpp>
 #include <sla/solve/nonlinear/dependence_mode.hpp>
 
@@ -125,7 +126,7 @@ private:
   explicit jacobian_plan(detail::dependence const& found) {
     auto const& wide = *found;
     auto row_ptr = detail::row_pointers<std::int32_t>(wide.rows, [&](index_t i) { return index_t(wide.row_ptr[i + 1] - wide.row_ptr[i]); }, "jacobian(F, u): the number of entries,", "newton_krylov{}, which stores none");
-    color(std::make_shared<pattern_type const>(pattern_type{wide.rows, wide.cols, std::move(row_ptr), wide.col}), column_order::fewest_colors);
+    color(detail::shared_of<pattern_type const>(pattern_type{wide.rows, wide.cols, std::move(row_ptr), wide.col}), column_order::fewest_colors);
   }
   template <class = void>
   void color(std::shared_ptr<pattern_type const> pattern, column_order order) {

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/grad/call/pullback.hpp>
 #include <sla/solve/linear/choose.hpp>
 #include <sla/solve/linear/linear.hpp>
@@ -24,7 +25,7 @@ class given_pattern {
 public:
   given_pattern() = default;
   template <class T, class S, class F>
-  given_pattern(sparse_tensor<T, S, F> const& A) : plan_(std::make_shared<jacobian_plan const>(A)) {}  // NOLINT: converts by intent
+  given_pattern(sparse_tensor<T, S, F> const& A) : plan_(detail::shared_of<jacobian_plan const>(A)) {}  // NOLINT: converts by intent
   std::shared_ptr<jacobian_plan const> const& plan() const { return plan_; }
 
 private:
@@ -66,7 +67,7 @@ public:
   /// The Jacobian at u. A pattern that was found elsewhere, and misses an entry here, is found again. Errors: value_error, shape_error.
   template <class F, class V>
   sparse_tensor<T> const& jacobian_at(F const& f, V const& u, nonlinear_report& report) {
-    if (!plan_) plan_ = std::make_shared<jacobian_plan const>(f, u);
+    if (!plan_) plan_ = detail::shared_of<jacobian_plan const>(f, u);
     if (plan_->rows() != u.size() || plan_->cols() != u.size())
       throw shape_error(text(report.method, "{.pattern = P}: P is ", plan_->rows(), " x ", plan_->cols(), ", and u has ", u.size(), " elements, as many as F; it is (elements of F) x (elements of u)"));
     if (!J_) complete(*plan_);
@@ -130,7 +131,7 @@ private:
 
   /// Goes on with this plan, and the diagonal if it is wanted.
   void complete(jacobian_plan plan) {
-    plan_ = std::make_shared<jacobian_plan const>(diagonal_ ? plan.united_with(jacobian_plan(eye<T>(plan.rows()))) : std::move(plan));
+    plan_ = detail::shared_of<jacobian_plan const>(diagonal_ ? plan.united_with(jacobian_plan(eye<T>(plan.rows()))) : std::move(plan));
     J_.emplace(Matrix(plan_->rows(), plan_->cols()), plan_->shared_pattern());
     s_.reset();
   }
@@ -148,7 +149,7 @@ private:
 template <class F, class V>
 linear_operator<typename V::value_type> jacobian_operator(F const& f, V const& u, real_t<typename V::value_type> c = 0) {
   using T = typename V::value_type;
-  auto const at = std::make_shared<V const>(u);
+  auto const at = detail::shared_of<V const>(u);
   auto const write = [c](V const& image, std::span<T const> x, std::span<T> y) {
     auto const* const from = own_numbers(image);
     for (std::size_t n = 0; n < y.size(); ++n) y[n] = c == 0 ? from[n] : from[n] + c * x[n];
@@ -239,9 +240,9 @@ auto make_jacobian_solver([[maybe_unused]] given_pattern const& pattern, double 
   return std::apply(
       [&](Linear const&... o) {
         if constexpr (is_host_tensor<V>)
-          return std::make_shared<jacobian_solver<typename V::value_type, On, Linear...>>(pattern, rtol, on, o...);
+          return detail::shared_of<jacobian_solver<typename V::value_type, On, Linear...>>(pattern, rtol, on, o...);
         else
-          return std::make_shared<operator_solver<V, On, Linear...>>(rtol, on, o...);
+          return detail::shared_of<operator_solver<V, On, Linear...>>(rtol, on, o...);
       },
       linear);
 }

@@ -13,6 +13,7 @@
 #include <tuple>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/solve/nonlinear/jacobian_solver.hpp>
 
 namespace sla {
@@ -29,11 +30,11 @@ class jacobian_preconditioner {
 public:
   jacobian_preconditioner() = default;
   template <std::same_as<operator_type> M>
-  jacobian_preconditioner(M const& m) : fixed_(std::make_shared<M const>(m)), name_(M::name) {}  // NOLINT: converts by intent
+  jacobian_preconditioner(M const& m) : fixed_(detail::shared_of<M const>(m)), name_(M::name) {}  // NOLINT: converts by intent
   template <PreconditionerOptions P>
     requires(!std::same_as<P, operator_type>)
   jacobian_preconditioner(P const& p)  // NOLINT
-      : options_(std::make_shared<P const>(p)), make_([](void const* of, sparse_tensor<double> const& J) { return applied(static_cast<P const*>(of)->setup(J), J.rows()); }) {
+      : options_(detail::shared_of<P const>(p)), make_([](void const* of, sparse_tensor<double> const& J) { return applied(static_cast<P const*>(of)->setup(J), J.rows()); }) {
     if constexpr (requires { P::name; }) name_ = P::name;
   }
   explicit operator bool() const { return make_ || fixed_; }
@@ -55,14 +56,14 @@ public:
 private:
   template <class M>
   static dependent_t<operator_type, M> applied(M made, index_t n) {
-    auto const m = std::make_shared<M const>(std::move(made));
+    auto const m = detail::shared_of<M const>(std::move(made));
     auto const write = [](auto const& by, std::span<double const> r, std::span<double> z) {
       vector<double> const image = by * borrow(r.data(), index_t(r.size()));
       std::copy(image.begin(), image.end(), z.begin());
     };
     auto forth = [m, write](std::span<double const> r, std::span<double> z) { write(*m, r, z); };
     if constexpr (requires { m->adjoint(); }) {
-      auto const back = std::make_shared<std::optional<decltype(m->adjoint())>>();
+      auto const back = detail::shared_of<std::optional<decltype(m->adjoint())>>();
       return {n, n, forth, [m, back, write](std::span<double const> r, std::span<double> z) {
                 if (!*back) back->emplace(m->adjoint());
                 write(**back, r, z);
@@ -87,7 +88,7 @@ std::shared_ptr<linear_operator<double> const> preconditioner_at(Method const& m
   if (!p.needs_jacobian()) return p.fixed();
   if constexpr (is_host_tensor<V>) {
     jacobian_solver<typename V::value_type, std::tuple<>> at_start(method.pattern, 1e-10, {});
-    auto made = std::make_shared<dependent_t<linear_operator<double>, V> const>(p.setup(at_start.jacobian_at(f, u, report)));
+    auto made = detail::shared_of<dependent_t<linear_operator<double>, V> const>(p.setup(at_start.jacobian_at(f, u, report)));
     report.jacobian += text(", at u0, for ", p.name());
     return made;
   } else {

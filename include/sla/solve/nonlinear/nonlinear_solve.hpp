@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/grad/tape/implicit.hpp>
 #include <sla/solve/driver/progress.hpp>
 #include <sla/solve/nonlinear/anderson.hpp>
@@ -100,7 +101,7 @@ auto solver_for(M const& method, On const& on, Linear const& linear, Stored cons
   constexpr bool fits = require_place_of_jacobian<V, Stored>();
   double const rtol = linear_rtol_for<M, typename V::value_type>(method);
   if constexpr (is_without_jacobian<M>)
-    return std::make_shared<operator_solver<V, On>>(rtol, on);
+    return detail::shared_of<operator_solver<V, On>>(rtol, on);
   else if constexpr (std::tuple_size_v<Stored> > 0 && fits)
     return std::get<0>(stored).template solver<V>(rtol, linear);
   else
@@ -138,7 +139,7 @@ nonlinear_solution<X> reached(nonlinear_solution<X>&& s) {
 template <class F, class V, class M, class On, class Linear, class Stored, class... P>
 auto solve_nonlinear(F const& f, V const& u0, M const& method, On const& on, Linear const& linear, Stored const& stored, P const&... p) {
   auto const solver = solver_for<V>(method, on, linear, stored);
-  auto const report = std::make_shared<dependent_t<nonlinear_report, F>>();
+  auto const report = detail::shared_of<dependent_t<nonlinear_report, F>>();
   auto x = implicit(
       [&](auto const&... plain) {
         auto s = run_nonlinear(method, *solver, on, with_parameters(f, plain...), u0);
@@ -146,7 +147,7 @@ auto solve_nonlinear(F const& f, V const& u0, M const& method, On const& on, Lin
         return std::move(s.x);
       },
       f,
-      [f, method, solver, report, is_at_solution = std::make_shared<bool>(false)](V const& u, auto const&... plain) {
+      [f, method, solver, report, is_at_solution = detail::shared_of<bool>(false)](V const& u, auto const&... plain) {
         if (!report->converged()) throw nonlinear_error(*report);
         if (!std::exchange(*is_at_solution, true)) {
           nonlinear_report of_derivative = *report;

@@ -155,7 +155,7 @@ public:
   }
 
 private:
-  static auto hold(buffer<T, Memory>&& inverse) { return std::make_shared<buffer<T, Memory> const>(std::move(inverse)); }
+  static auto hold(buffer<T, Memory>&& inverse) { return detail::shared_of<buffer<T, Memory> const>(std::move(inverse)); }
 
   detail::held<buffer<T, Memory> const, "a preconditioner"> inverse_;
   S shape_;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/solve/precond/ilu0.hpp>
 
 namespace sla {
@@ -53,7 +54,7 @@ std::shared_ptr<csr_pattern<Col, Ptr, host_memory> const> filled_pattern(csr_pat
     return to;
   };
   narrowed<Ptr>(first.back(), "the number of entries of iluk,", "Csr<std::int32_t, std::int64_t>");
-  return std::make_shared<Pattern const>(Pattern{A.rows, A.cols, entries(buffer<Ptr>(A.rows + 1, uninitialized), first), entries(buffer<Col>(first.back(), uninitialized), col)});
+  return detail::shared_of<Pattern const>(Pattern{A.rows, A.cols, entries(buffer<Ptr>(A.rows + 1, uninitialized), first), entries(buffer<Col>(first.back(), uninitialized), col)});
 }
 } // namespace detail
 

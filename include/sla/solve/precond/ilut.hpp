@@ -210,7 +210,7 @@ public:
   /// New values, with the entries that are large among them. Where this throws, all is as before.
   void update(sparse_tensor<T, S, F> const& A) {
     if (A.rows() != A.cols()) throw shape_error(text("ilut: A is ", A.rows(), " x ", A.cols(), ", and must be square"));
-    auto const rows = rows_ && rows_->fits(A.pattern()) ? rows_.shared() : std::make_shared<Rows const>(A.shared_pattern());
+    auto const rows = rows_ && rows_->fits(A.pattern()) ? rows_.shared() : detail::shared_of<Rows const>(A.shared_pattern());
     items_ = rows->apply(A, [&](auto const& sorted) { return factored(sorted); });
     rows_ = rows;
   }
@@ -229,7 +229,7 @@ public:
 private:
   template <class A>
   std::shared_ptr<Items const> factored(A const& a) const {
-    auto const out = std::make_shared<Items>();
+    auto const out = detail::shared_of<Items>();
     out->items.resize(std::size_t(a.batch_count()));
     auto const* const values = kernel_pointer(a.values().data());
     detail::for_batch_items(a.batch_count(), [&](index_t b) {

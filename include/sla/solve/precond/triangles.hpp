@@ -66,7 +66,7 @@ std::shared_ptr<csr_pattern<Col, Ptr, host_memory> const> lower_triangle(csr_pat
     for (index_t i = lo; i < hi; ++i) std::copy(A.col.data() + A.row_ptr[i], A.col.data() + diagonal[i] + 1, to + row_ptr[i]);
   });
   using Pattern = csr_pattern<Col, Ptr, host_memory>;
-  return std::make_shared<Pattern const>(Pattern{A.rows, A.cols, std::move(row_ptr), std::move(col)});
+  return detail::shared_of<Pattern const>(Pattern{A.rows, A.cols, std::move(row_ptr), std::move(col)});
 }
 
 /// Where the factors of matrices of one pattern are: on the pattern, or its lower triangle, or the one that `recipe.filled(pattern)` makes.
@@ -240,8 +240,8 @@ public:
 
   /// New values; what is known of the pattern stays where it is the same one. Where this throws, all is as before.
   void update(sparse_tensor<T, S, F> const& A) {
-    auto const layout = layout_ && layout_->rows.fits(A.pattern()) ? layout_.shared() : std::make_shared<Layout const>(A.shared_pattern(), recipe_);
-    values_ = layout->rows.apply(A, [&](auto const& rows) { return std::make_shared<Values const>(recipe_.fill(rows, *layout)); });
+    auto const layout = layout_ && layout_->rows.fits(A.pattern()) ? layout_.shared() : detail::shared_of<Layout const>(A.shared_pattern(), recipe_);
+    values_ = layout->rows.apply(A, [&](auto const& rows) { return detail::shared_of<Values const>(recipe_.fill(rows, *layout)); });
     layout_ = layout;
     batch_ = A.batch_count();
   }
@@ -261,7 +261,7 @@ public:
     parallel_ranges(from.size(), [&, to = values.data()](index_t lo, index_t hi) {
       for (index_t s = lo; s < hi; ++s) to[s] = To(from[s]);
     });
-    return {recipe_, layout_.shared(), std::make_shared<detail::triangle_values<To> const>(detail::triangle_values<To>{std::move(values), values_->remark}), batch_};
+    return {recipe_, layout_.shared(), detail::shared_of<detail::triangle_values<To> const>(detail::triangle_values<To>{std::move(values), values_->remark}), batch_};
   }
   /// What a report adds to the name.
   std::string const& remark() const { return values_->remark; }

@@ -2,6 +2,7 @@
 // Texts and errors that name rows and columns of a matrix, so that who knows better numbers for them can say these: a rank those of the whole.
 #pragma once
 
+#include <initializer_list>
 #include <ostream>
 #include <string>
 #include <type_traits>
@@ -25,13 +26,27 @@ struct col_number {
 inline std::ostream& operator<<(std::ostream& out, row_number n) { return out << n.at; }
 inline std::ostream& operator<<(std::ostream& out, col_number n) { return out << n.at; }
 
+/// One part of a numbered text.
+struct numbered_part {
+  text_part printed;
+  bool is_number = false, is_row = false, of_scalars = false;
+  index_t at = 0;
+};
+template <class T>
+numbered_part numbered(T const& part) {
+  if constexpr (std::is_same_v<T, row_number> || std::is_same_v<T, col_number>)
+    return {printed_part(part), true, std::is_same_v<T, row_number>, part.of_scalars, part.at};
+  else
+    return {printed_part(part)};
+}
+
 /// A text of these parts, of which some are such numbers.
 class numbered_text {
 public:
   numbered_text() = default;
   template <class... Parts>
   explicit numbered_text(Parts const&... parts) {
-    (add(parts), ...);
+    add<>({numbered(parts)...});
   }
   /// With row(i) for the number of row i, col(j) for that of column j, of blocks of so many scalar rows and columns.
   template <class Row, class Col>
@@ -52,14 +67,15 @@ public:
   friend std::ostream& operator<<(std::ostream& out, numbered_text const& words) { return out << std::string(words); }
 
 private:
-  template <class Part>
-  void add(Part const& part) {
-    if constexpr (std::is_same_v<Part, row_number> || std::is_same_v<Part, col_number>) {
-      numbers_.push_back({std::move(after_), std::is_same_v<Part, row_number>, part.of_scalars, part.at});
-      after_.clear();
-    } else {
-      after_ += text(part);
-    }
+  template <class = void>
+  void add(std::initializer_list<numbered_part> parts) {
+    for (numbered_part const& p : parts)
+      if (p.is_number) {
+        numbers_.push_back({std::move(after_), p.is_row, p.of_scalars, p.at});
+        after_.clear();
+      } else {
+        after_ += printed({p.printed});
+      }
   }
   struct number {
     std::string before;
@@ -74,10 +90,13 @@ private:
 class numbered_error : public value_error {
 public:
   template <class... Parts>
-  explicit numbered_error(Parts const&... parts) : value_error(text(parts...)), words_(parts...) {}
+  explicit numbered_error(Parts const&... parts) : numbered_error(made(), numbered_text(parts...)) {}
   numbered_text const& words() const { return words_; }
 
 private:
+  struct made {};
+  template <class Words>
+  numbered_error(made, Words&& words) : value_error(std::string(words)), words_(std::forward<Words>(words)) {}
   numbered_text words_;
 };
 

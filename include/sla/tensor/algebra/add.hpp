@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/core/op.hpp>
 #include <sla/tensor/algebra/pair.hpp>
 #include <sla/tensor/build/block.hpp>
@@ -90,7 +91,7 @@ To merge_values(NA alpha, A const& a, NB beta, B const& b, typename To::shape_ty
   if constexpr (std::same_as<typename B::format_type, typename To::format_type>)
     if (of_b) return {shape, b.shared_pattern(), std::move(values)};
   using pattern = typename To::pattern_type;
-  return {shape, std::make_shared<pattern const>(pattern{shape.rows(), shape.cols(), std::move(row_ptr), std::move(col)}),
+  return {shape, detail::shared_of<pattern const>(pattern{shape.rows(), shape.cols(), std::move(row_ptr), std::move(col)}),
           std::move(values)};
 }
 } // namespace detail

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/tensor/algebra/pair.hpp>
 #include <sla/tensor/build/entries.hpp>
 
@@ -32,7 +33,7 @@ std::shared_ptr<csr_pattern<Col, Ptr, host_memory> const> diagonal_pattern(index
     }
   });
   using pattern = csr_pattern<Col, Ptr, host_memory>;
-  return std::make_shared<pattern const>(pattern{n, n, std::move(row_ptr), std::move(col)});
+  return detail::shared_of<pattern const>(pattern{n, n, std::move(row_ptr), std::move(col)});
 }
 } // namespace detail
 

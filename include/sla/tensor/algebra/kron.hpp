@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/core/op.hpp>
 #include <sla/tensor/algebra/pair.hpp>
 
@@ -54,7 +55,7 @@ auto kron_of(A const& a, B const& b) {
       });
   });
   return sparse_tensor<T, S, F>(
-      shape, std::make_shared<pattern const>(pattern{shape.rows(), shape.cols(), std::move(row_ptr), std::move(col)}),
+      shape, detail::shared_of<pattern const>(pattern{shape.rows(), shape.cols(), std::move(row_ptr), std::move(col)}),
       std::move(values));
 }
 } // namespace detail

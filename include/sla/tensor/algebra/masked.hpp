@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/tensor/algebra/add.hpp>
 
 namespace sla {
@@ -34,7 +35,7 @@ sparse_tensor<T, S, Csr<Col, Ptr>> kept_entries(sparse_tensor<T, S, Csr<Col, Ptr
   });
   auto values = gathered_blocks<sparse_tensor<T, S>::block_size>(a.values().data(), a.batch_stride(), source, a.batch_count());
   using pattern = csr_pattern<Col, Ptr, host_memory>;
-  return {a.shape(), std::make_shared<pattern const>(pattern{a.rows(), a.cols(), std::move(row_ptr), std::move(col)}), std::move(values)};
+  return {a.shape(), detail::shared_of<pattern const>(pattern{a.rows(), a.cols(), std::move(row_ptr), std::move(col)}), std::move(values)};
 }
 /// The entries of a where m has one too; both in Csr, of sorted rows.
 template <class A, class M>

@@ -74,7 +74,7 @@ auto multiplied_pattern(PA const& a, PB const& b, buffer<index_t> const& work) {
       host_memory::copy(run.columns.data(), col.data() + row_ptr[run.first], std::size_t(run.count) * sizeof(Col));
       run.columns = {};
     }
-  return std::make_shared<pattern const>(pattern{a.rows, b.cols, std::move(row_ptr), std::move(col)});
+  return detail::shared_of<pattern const>(pattern{a.rows, b.cols, std::move(row_ptr), std::move(col)});
 }
 
 /// c += a b, blocks of P x Q and Q x R numbers.

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/tensor/algebra/add.hpp>
 
 namespace sla {
@@ -60,7 +61,7 @@ auto put_together(placed_parts<sparse_tensor<T, S, F>> const& parts) {
     });
   using pattern = csr_pattern<Col, typename Direct::ptr_type, host_memory>;
   return sparse_tensor<T, To, Direct>(To(parts.part[0]->shape().batch(), parts.rows, parts.cols),
-                                      std::make_shared<pattern const>(pattern{parts.rows, parts.cols, std::move(row_ptr), std::move(col)}), std::move(values));
+                                      detail::shared_of<pattern const>(pattern{parts.rows, parts.cols, std::move(row_ptr), std::move(col)}), std::move(values));
 }
 
 /// Down: each part is below the one before; Across: to its right.

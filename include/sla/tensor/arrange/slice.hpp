@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/core/op.hpp>
 #include <sla/tensor/build/block.hpp>
 
@@ -131,7 +132,7 @@ pattern_map<Csr<Col, Ptr>> select_pattern(View const& view, index_choice<WholeRo
     }
   });
   using pattern = csr_pattern<Col, Ptr, host_memory>;
-  return {std::make_shared<pattern const>(pattern{rows.count, cols.count, std::move(row_ptr), std::move(col)}), std::move(source)};
+  return {detail::shared_of<pattern const>(pattern{rows.count, cols.count, std::move(row_ptr), std::move(col)}), std::move(source)};
 }
 
 template <class S, bool WholeRows, bool WholeCols>

@@ -113,8 +113,8 @@ private:
   index_t first_row(index_t k) const { return (*row_cuts_)[std::size_t(k)]; }
   index_t first_col(index_t k) const { return (*col_cuts_)[std::size_t(k)]; }
   void keep(std::vector<index_t> rows, std::vector<index_t> cols) {
-    row_cuts_ = std::make_shared<std::vector<index_t> const>(std::move(rows));
-    col_cuts_ = std::make_shared<std::vector<index_t> const>(std::move(cols));
+    row_cuts_ = detail::shared_of<std::vector<index_t> const>(std::move(rows));
+    col_cuts_ = detail::shared_of<std::vector<index_t> const>(std::move(cols));
   }
   static void check_cuts(std::vector<index_t> const& cuts, index_t extent, char const* what) {
     for (std::size_t k = 0; k + 1 < cuts.size(); ++k)

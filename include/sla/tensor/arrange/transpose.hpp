@@ -32,7 +32,7 @@ pattern_map<Csr<Col, Ptr>> transpose_pattern(csr_pattern<Col, Ptr, host_memory> 
       });
   auto row_ptr = row_pointers<Ptr>(old.cols, [&](index_t j) { return begin[j + 1] - begin[j]; });
   using pattern = csr_pattern<Col, Ptr, host_memory>;
-  return {std::make_shared<pattern const>(pattern{old.cols, old.rows, std::move(row_ptr), std::move(col)}),
+  return {detail::shared_of<pattern const>(pattern{old.cols, old.rows, std::move(row_ptr), std::move(col)}),
           std::move(source)};
 }
 
@@ -46,7 +46,7 @@ pattern_map<Coo<Index>> transpose_pattern(coo_pattern<Index, host_memory> const&
 template <class = void>
 pattern_map<Dia> transpose_pattern(dia_pattern<host_memory> const& old) {
   index_t const diagonals = old.offset.size(), rows = old.cols;
-  auto pattern = std::make_shared<dia_pattern<host_memory>>();
+  auto pattern = detail::shared_of<dia_pattern<host_memory>>();
   *pattern = {rows, old.rows, buffer<index_t>(diagonals, uninitialized), old.entries};
   buffer<index_t> source(diagonals * rows, uninitialized);
   for (index_t d = 0; d < diagonals; ++d) {
@@ -119,7 +119,7 @@ public:
   explicit transpose_plan(sparse_tensor<T, S, F> const& A) : transpose_plan(A.shared_pattern()) {}
   explicit transpose_plan(std::shared_ptr<pattern_type const> pattern) : transpose_plan(pattern, detail::transpose_pattern(*pattern)) {}
   /// Of a copy of the pattern.
-  explicit transpose_plan(pattern_type const& pattern) : transpose_plan(std::make_shared<pattern_type const>(pattern)) {}
+  explicit transpose_plan(pattern_type const& pattern) : transpose_plan(detail::shared_of<pattern_type const>(pattern)) {}
 
   std::shared_ptr<pattern_type const> const& shared_pattern() const { return pattern_.shared(); }
   /// The slot that each slot of the transpose comes from; -1 outside of the matrix (Dia).

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/tensor/build/convert.hpp>
 #include <sla/tensor/build/entries.hpp>
 
@@ -103,7 +104,7 @@ auto to_blocks(sparse_tensor<T, S, F> const& A) {
   using pattern = csr_pattern<Col, Ptr, host_memory>;
   return detail::in_format<F>(sparse_tensor<T, To, Direct>(
       To(A.shape().batch(), rows, A.cols() / Q),
-      std::make_shared<pattern const>(pattern{rows, A.cols() / Q, std::move(row_ptr), std::move(col)}),
+      detail::shared_of<pattern const>(pattern{rows, A.cols() / Q, std::move(row_ptr), std::move(col)}),
       std::move(values)));
 }
 
@@ -136,7 +137,7 @@ auto unblocked(sparse_tensor<T, S, F> const& A) {
   using pattern = csr_pattern<Col, Ptr, host_memory>;
   return sparse_tensor<T, To, Csr<Col, Ptr>>(
       To(A.shape().batch(), rows, cols),
-      std::make_shared<pattern const>(pattern{rows, cols, std::move(row_ptr), std::move(col)}), std::move(values));
+      detail::shared_of<pattern const>(pattern{rows, cols, std::move(row_ptr), std::move(col)}), std::move(values));
 }
 
 namespace detail {

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/tensor/build/build.hpp>
 
 namespace sla {
@@ -63,7 +64,7 @@ requires(is_shape<S>) auto borrow_csr(S shape, RowPtr&& row_ptr, Cols&& col, Val
                 "sla: borrow_csr does not copy: give it arrays that outlive the result, not temporaries");
   index_t const nnz = index_t(std::size(col));
   detail::check_csr(shape.rows(), shape.cols(), std::data(row_ptr), index_t(std::size(row_ptr)), std::data(col), nnz);
-  auto pattern = std::make_shared<csr_pattern<Col, Ptr, host_memory>>();
+  auto pattern = detail::shared_of<csr_pattern<Col, Ptr, host_memory>>();
   pattern->rows = shape.rows();
   pattern->cols = shape.cols();
   Ptr const* const pointers = std::data(row_ptr);

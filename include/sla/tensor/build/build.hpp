@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/tensor/build/convert.hpp>
 #include <sla/tensor/build/entries.hpp>
 
@@ -84,7 +85,7 @@ triplet_order<Col, Ptr> sort_within_rows(index_t rows, index_t cols, buffer<inde
     }
   });
   using pattern = csr_pattern<Col, Ptr, host_memory>;
-  return {std::make_shared<pattern const>(pattern{rows, cols, std::move(row_ptr), std::move(columns)}),
+  return {detail::shared_of<pattern const>(pattern{rows, cols, std::move(row_ptr), std::move(columns)}),
           std::move(begin), std::move(order)};
 }
 template <class Col, class Ptr, class Rows, class Cols>

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/tensor/build/counting.hpp>
 #include <sla/tensor/storage/dense.hpp>
 #include <sla/tensor/storage/sparse.hpp>
@@ -123,7 +124,7 @@ pattern_map<Csr<Col, Ptr>> remap(conversion_to<Csr<Col, Ptr>>, Old const& old, b
     }
   });
   using pattern = csr_pattern<Col, Ptr, host_memory>;
-  return {std::make_shared<pattern const>(pattern{old.rows, old.cols, std::move(row_ptr), std::move(col)}),
+  return {detail::shared_of<pattern const>(pattern{old.rows, old.cols, std::move(row_ptr), std::move(col)}),
           std::move(source)};
 }
 
@@ -137,7 +138,7 @@ pattern_map<Coo<Index>> remap(conversion_to<Coo<Index>>, Old const& old, bool sa
     for (index_t i = lo; i < hi; ++i) std::fill(r + csr.pattern->row_ptr[i], r + csr.pattern->row_ptr[i + 1], Index(i));
   });
   using pattern = coo_pattern<Index, host_memory>;
-  return {std::make_shared<pattern const>(pattern{old.rows, old.cols, std::move(row), csr.pattern->col}),
+  return {detail::shared_of<pattern const>(pattern{old.rows, old.cols, std::move(row), csr.pattern->col}),
           std::move(csr.source)};
 }
 
@@ -186,7 +187,7 @@ pattern_map<Dia> remap(conversion_to<Dia>, Old const& old, bool, dia_limit limit
         slot = s;
       });
   });
-  return {std::make_shared<dia_pattern<host_memory> const>(std::move(pattern)), std::move(source)};
+  return {detail::shared_of<dia_pattern<host_memory> const>(std::move(pattern)), std::move(source)};
 }
 
 /// A format of its own file converts by itself.

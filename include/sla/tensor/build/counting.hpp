@@ -41,44 +41,45 @@ index_t first_where(index_t n, Predicate const& holds, index_t least = serial_be
   return first_of_ranges(n, least, first_in, &holds);
 }
 
+/// Running sums of weights whose type is not known: their sum over a range, and that range placed behind `before`.
+template <class = void>
+index_t sums_of_ranges(index_t n, index_t (*sum)(void const* of, index_t lo, index_t hi), index_t (*place)(void const* of, index_t lo, index_t hi, index_t before), void const* of) {
+  int const parts = parallel_parts(n);
+  std::vector<index_t> before(static_cast<std::size_t>(parts) + 1);
+  if (parts > 1) parallel(parts, [&](int t) { before[std::size_t(t) + 1] = sum(of, n * t / parts, n * (t + 1) / parts); });
+  for (std::size_t t = 1; t < before.size(); ++t) before[t] += before[t - 1];
+  std::vector<index_t> after(before.size());
+  parallel(parts, [&](int t) { after[std::size_t(t)] = place(of, n * t / parts, n * (t + 1) / parts, before[std::size_t(t)]); });
+  return after[after.size() - 2];
+}
 /// place(k, the sum of weight(0) .. weight(k - 1)) for k in [0, n), in parallel; returns the sum of all. weight is called
 /// twice per k, before place.
 template <class Weight, class Place>
 index_t running_sums(index_t n, Weight const& weight, Place const& place) {
-  int const parts = parallel_parts(n);
-  std::vector<index_t> before(static_cast<std::size_t>(parts) + 1);
-  auto each_part = [&](auto const& f) {
-    parallel(parts, [&](int t) { f(n * t / parts, n * (t + 1) / parts, std::size_t(t)); });
+  struct functions {
+    Weight const& weight;
+    Place const& place;
+  } const both{weight, place};
+  auto const sum = [](void const* of, index_t lo, index_t hi) {
+    index_t all = 0;
+    for (index_t k = lo; k < hi; ++k) all += static_cast<functions const*>(of)->weight(k);
+    return all;
   };
-  if (parts > 1)
-    each_part([&](index_t lo, index_t hi, std::size_t t) {
-      index_t sum = 0;
-      for (index_t k = lo; k < hi; ++k) sum += weight(k);
-      before[t + 1] = sum;
-    });
-  for (std::size_t t = 1; t < before.size(); ++t) before[t] += before[t - 1];
-  std::vector<index_t> after(before.size());
-  each_part([&](index_t lo, index_t hi, std::size_t t) {
-    index_t sum = before[t];
+  auto const placed = [](void const* of, index_t lo, index_t hi, index_t before) {
     for (index_t k = lo; k < hi; ++k) {
-      index_t const here = weight(k);
-      place(k, sum);
-      sum += here;
+      index_t const here = static_cast<functions const*>(of)->weight(k);
+      static_cast<functions const*>(of)->place(k, before);
+      before += here;
     }
-    after[t] = sum;
-  });
-  return after[after.size() - 2];
+    return before;
+  };
+  return sums_of_ranges(n, sum, placed, &both);
 }
 
-/// Row pointers from count(i), the entries of row i, which is called once per row. Errors: the sum does not fit into
-/// Ptr.
-template <class Ptr, class Count>
-buffer<Ptr> row_pointers(index_t rows, Count const& count, char const* what = "the number of entries,",
-                         char const* remedy = "Csr<std::int32_t, std::int64_t>") {
-  buffer<index_t> counts(rows, uninitialized);
-  parallel_ranges(rows, [&, c = counts.data()](index_t lo, index_t hi) {
-    for (index_t i = lo; i < hi; ++i) c[i] = count(i);
-  });
+/// Row pointers from the entries of each row. Errors: the sum does not fit into Ptr.
+template <class Ptr>
+buffer<Ptr> row_pointers_of(buffer<index_t> const& counts, char const* what, char const* remedy) {
+  index_t const rows = counts.size();
   buffer<Ptr> row_ptr(rows + 1, uninitialized);
   Ptr* const p = row_ptr.data();
   p[0] = 0;
@@ -87,6 +88,16 @@ buffer<Ptr> row_pointers(index_t rows, Count const& count, char const* what = "t
       [=, c = counts.data()](index_t i, index_t before) { p[i + 1] = Ptr(before + c[i]); });
   narrowed<Ptr>(total, what, remedy);
   return row_ptr;
+}
+/// The same from count(i), the entries of row i, which is called once per row.
+template <class Ptr, class Count>
+buffer<Ptr> row_pointers(index_t rows, Count const& count, char const* what = "the number of entries,",
+                         char const* remedy = "Csr<std::int32_t, std::int64_t>") {
+  buffer<index_t> counts(rows, uninitialized);
+  parallel_ranges(rows, [&, c = counts.data()](index_t lo, index_t hi) {
+    for (index_t i = lo; i < hi; ++i) c[i] = count(i);
+  });
+  return row_pointers_of<Ptr>(counts, what, remedy);
 }
 
 /// Into how many ranges rows are cut, where before[i] is the work of the rows before i, and the last of `before` that of all.

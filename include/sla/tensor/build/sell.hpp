@@ -12,6 +12,7 @@
 #include <numeric>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/tensor/build/convert.hpp>
 
 namespace sla {
@@ -223,7 +224,7 @@ struct Sell {
           run[s / Chunk] = is_run && s < begin[c] + full * Chunk ? Col((is_relative ? index_t(base[c]) : 0) + index_t(col[s])) : (std::numeric_limits<Col>::max)();
       }
     });
-    return {std::make_shared<pattern<host_memory> const>(std::move(p)), std::move(source)};
+    return {detail::shared_of<pattern<host_memory> const>(std::move(p)), std::move(source)};
   }
 };
 

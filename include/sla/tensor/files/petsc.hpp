@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/tensor/build/borrow.hpp>
 #include <sla/tensor/files/shard_file.hpp>
 #include <sla/tensor/storage/dense.hpp>
@@ -226,7 +227,7 @@ sparse_tensor<T, Matrix, F> read_petsc(std::string const& path) {
   auto rows = detail::read_petsc_entries<T>(file, o, detail::read_petsc_row_ptr(file, o, 0, o.rows), 0);
   if (rows.ptr.back() != o.entries) detail::fail_petsc_total(file, o, rows.ptr.back());
   using Direct = csr_for_t<F>;
-  auto pattern = std::make_shared<typename Direct::template pattern<host_memory>>();
+  auto pattern = detail::shared_of<typename Direct::template pattern<host_memory>>();
   pattern->rows = o.rows, pattern->cols = o.cols;
   detail::narrowed<typename Direct::col_type>(o.cols, "the number of columns,", detail::wide_columns);
   detail::narrowed<typename Direct::ptr_type>(o.entries, "the number of entries,", "Csr<std::int32_t, std::int64_t>");

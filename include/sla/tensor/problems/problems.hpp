@@ -9,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/tensor/build/convert.hpp>
 
 namespace sla {
@@ -67,7 +68,7 @@ sparse_tensor<T, Matrix, F> grid_matrix(index_t const (&n)[D], Value const& valu
   grid<D> const g(n);
   index_t const rows = g.total;
   if constexpr (std::same_as<F, Dia>) {
-    auto pattern = std::make_shared<dia_pattern<host_memory>>();
+    auto pattern = detail::shared_of<dia_pattern<host_memory>>();
     buffer<index_t> offset(2 * index_t(D) + 1, uninitialized);
     index_t diagonals = 0, entries = 0;
     each_leg<D>([&](std::size_t a, int side) {
@@ -124,7 +125,7 @@ sparse_tensor<T, Matrix, F> grid_matrix(index_t const (&n)[D], Value const& valu
         pointers[row + 1] = Ptr(slot);
       });
     });
-    auto pattern = std::make_shared<csr_pattern<Col, Ptr, host_memory>>();
+    auto pattern = detail::shared_of<csr_pattern<Col, Ptr, host_memory>>();
     *pattern = {rows, rows, std::move(row_ptr), std::move(col)};
     return {Matrix(rows, rows), std::move(pattern), std::move(values)};
   } else {

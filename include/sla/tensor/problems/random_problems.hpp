@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/tensor/build/build.hpp>
 #include <sla/tensor/problems/problems.hpp>
 
@@ -72,7 +73,7 @@ sparse_tensor<T, Matrix, F> random_rows(index_t rows, index_t cols, index_t per_
       if (dominant) columns[diagonal] = Col(i), out[diagonal] = T(real_t<T>(sum));
     }
   });
-  auto pattern = std::make_shared<csr_pattern<Col, Ptr, host_memory>>();
+  auto pattern = detail::shared_of<csr_pattern<Col, Ptr, host_memory>>();
   *pattern = {rows, cols, std::move(row_ptr), std::move(col)};
   return in_format<F>(sparse_tensor<T, Matrix, Direct>(Matrix(rows, cols), std::move(pattern), std::move(values)));
 }

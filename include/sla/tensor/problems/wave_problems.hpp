@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/tensor/problems/problems.hpp>
 
 namespace sla {
@@ -119,7 +120,7 @@ auto elastic_matrix(index_t const (&n)[D], char const* who, double poisson_ratio
       }
     });
   });
-  auto pattern = std::make_shared<csr_pattern<Col, Ptr, host_memory>>();
+  auto pattern = detail::shared_of<csr_pattern<Col, Ptr, host_memory>>();
   *pattern = {rows, rows, std::move(row_ptr), std::move(col)};
   return in_format<F>(sparse_tensor<T, S, Direct>(S(rows, rows), std::move(pattern), std::move(values)));
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/core/scalar.hpp>
 #include <sla/core/shape.hpp>
 #include <sla/tensor/storage/format_members.hpp>
@@ -28,7 +29,7 @@ public:
   using pattern_type = typename F::template pattern<Memory>;
 
   /// No entries, in the extents that the type knows.
-  sparse_tensor() : sparse_tensor(S{}, std::make_shared<pattern_type>(pattern_type::none(S{}.rows(), S{}.cols()))) {}
+  sparse_tensor() : sparse_tensor(S{}, detail::shared_of<pattern_type>(pattern_type::none(S{}.rows(), S{}.cols()))) {}
 
   /// Values on a pattern. Errors: the pattern is of another shape, or the values are not batch x slots x block many.
   sparse_tensor(S shape, std::shared_ptr<pattern_type const> pattern, buffer<T, Memory> values)
@@ -130,7 +131,7 @@ private:
                              " matrix; it must be at least 0 and less than ", extent, at == extent ? " (indices count from 0)" : ""));
   }
   static std::shared_ptr<pattern_type const> const& no_pattern() {
-    static auto const none = std::make_shared<pattern_type const>(pattern_type::none(S{}.rows(), S{}.cols()));
+    static auto const none = detail::shared_of<pattern_type const>(pattern_type::none(S{}.rows(), S{}.cols()));
     return none;
   }
   template <class E>

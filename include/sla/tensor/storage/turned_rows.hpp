@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include <sla/core/config.hpp>
+#include <sla/core/held.hpp>
 #include <sla/tensor/storage/memory.hpp>
 
 namespace sla {
@@ -54,7 +55,7 @@ public:
   template <class Make>
   turned_rows<Col, Ptr, Memory> const& get(Make const& make) const {
     std::lock_guard const lock(turn_);
-    if (!rows_) rows_ = std::make_shared<turned_rows<Col, Ptr, Memory> const>(make());
+    if (!rows_) rows_ = detail::shared_of<turned_rows<Col, Ptr, Memory> const>(make());
     return *rows_;
   }
 

@@ -124,7 +124,7 @@ public:
       if (!options_.coarsener) {  // the constants of each unknown of a node
         matrix<double> modes({n, P});
         for (index_t i = 0; i < n; ++i) modes(i, i % P) = 1;
-        options_.coarsener = std::make_shared<detail::node_coarseners<double> const>(std::move(modes));
+        options_.coarsener = detail::shared_of<detail::node_coarseners<double> const>(std::move(modes));
       }
     }
     make(A, {});
@@ -176,7 +176,7 @@ public:
 
 private:
   applied_amg(detail::amg_options const& options, std::vector<Levels> items, index_t rows)
-      : options_(options), rows_(rows), items_(std::make_shared<std::vector<Levels> const>(std::move(items))) {}
+      : options_(options), rows_(rows), items_(detail::shared_of<std::vector<Levels> const>(std::move(items))) {}
 
   /// The levels of each batch item whose matrix is an operator on a grid, or nothing. Where aggregates are kept, they stay.
   template <class F>
@@ -205,7 +205,7 @@ private:
   void make(sparse_tensor<T, S, F> const& A, std::shared_ptr<std::vector<Levels> const> const& kept) {
     auto items = grids(A, kept);
     if (std::find(items.begin(), items.end(), nullptr) == items.end()) {
-      items_ = std::make_shared<std::vector<Levels> const>(std::move(items));
+      items_ = detail::shared_of<std::vector<Levels> const>(std::move(items));
       return;
     }
     detail::with_scalar_rows(A, "amg", [&](auto const& rows) {
@@ -236,7 +236,7 @@ private:
           throw value_error(text(e.what(), " (batch item ", b, ")"));
         }
       }
-      items_ = std::make_shared<std::vector<Levels> const>(std::move(items));
+      items_ = detail::shared_of<std::vector<Levels> const>(std::move(items));
     });
   }
 

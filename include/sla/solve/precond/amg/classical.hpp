@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/solve/precond/amg/aggregates.hpp>
 #include <sla/tensor/storage/dense.hpp>
 
@@ -187,7 +188,7 @@ std::shared_ptr<amg_pattern const> extended_pattern(amg_matrix<T> const& A, amg_
   parallel_ranges(n, [&, c = count.data(), from = found.data(), to = col.data()](index_t lo, index_t hi) {
     for (index_t i = lo; i < hi; ++i) std::copy_n(from + i * classical_weights, c[i], to + row_ptr[i]);
   });
-  return std::make_shared<amg_pattern const>(amg_pattern{n, points.count, std::move(row_ptr), std::move(col)});
+  return detail::shared_of<amg_pattern const>(amg_pattern{n, points.count, std::move(row_ptr), std::move(col)});
 }
 
 /// The interpolation on a pattern of it: also new values keep the coarse points of each row.

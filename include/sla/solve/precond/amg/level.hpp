@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <sla/core/guarded.hpp>
+#include <sla/core/held.hpp>
 #include <sla/solve/precond/amg/coarsest.hpp>
 #include <sla/solve/precond/amg/grid/grid_cycle.hpp>
 #include <sla/solve/precond/amg/packed_levels.hpp>
@@ -118,7 +119,7 @@ struct amg_hierarchy {
   /// f(work) with vectors that nobody else has.
   template <class F>
   void with_work(F const& f) const {
-    idle.with([&] { return amg_work<T>(*this); }, f);
+    idle.with(*this, f);
   }
   /// z = M b of the last level, if it is inverted.
   template <class Space>
@@ -138,7 +139,7 @@ struct amg_hierarchy {
 template <class T>
 std::shared_ptr<amg_hierarchy<T> const> hierarchy_of_grid(amg_options o, std::shared_ptr<grid_cycle<kernel_t<T>> const> grid) {
   o.coarsening = amg_coarsening::grid;
-  auto out = std::make_shared<amg_hierarchy<T>>(o, true, std::vector<amg_level<T>>(), std::vector<kernel_t<T>>());
+  auto out = detail::shared_of<amg_hierarchy<T>>(o, true, std::vector<amg_level<T>>(), std::vector<kernel_t<T>>());
   out->grid = std::move(grid);
   return out;
 }
@@ -230,7 +231,7 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
       o.coarsening = amg_coarsening::plain, o.cycle = amg_cycle::amli;
       if constexpr (!is_complex<T>)
         if (o.in_float && packs_into_float(rows)) {
-          auto out = std::make_shared<amg_hierarchy<T>>(o, true, std::move(levels), std::move(inverse));
+          auto out = detail::shared_of<amg_hierarchy<T>>(o, true, std::move(levels), std::move(inverse));
           out->packed = packed_levels_of(o, finest, std::move(rows), std::move(first), before ? before->plan : nullptr), out->doubtful = doubtful;
           return out;
         }
@@ -255,7 +256,7 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
       index_t const coarse = coarsener->next(level.A, hermitian ? nullptr : &AH, l, P, left);
       if (coarse > 0 && 10 * coarse <= 8 * n) {
         if (hermitian) left = P;
-        auto const next = std::make_shared<amg_transfer>(aggregates{{}, coarse}, P.shared_pattern(), left.shared_pattern());
+        auto const next = detail::shared_of<amg_transfer>(aggregates{{}, coarse}, P.shared_pattern(), left.shared_pattern());
         level.R = next->transposition.adjoint(left), level.P = std::move(P), level.transfer = next;
         A = next->first_product(level.R, level.A, level.P, false);
         continue;
@@ -274,7 +275,7 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
       if (groups.count > 0 && 10 * groups.count <= 8 * n) {
         level.P = prolongation(level.A, groups, rows, o.coarsening);
         if (!hermitian) left = prolongation(AH, groups, *columns, o.coarsening);
-        found = std::make_shared<amg_transfer>(std::move(groups), level.P.shared_pattern(), (hermitian ? level.P : left).shared_pattern());
+        found = detail::shared_of<amg_transfer>(std::move(groups), level.P.shared_pattern(), (hermitian ? level.P : left).shared_pattern());
         level.transfer = found;
       }
     }
@@ -291,7 +292,7 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
     AH = {}, left = {}, columns.reset();  // gone before the products, which take the most memory
     A = found ? found->first_product(level.R, level.A, level.P, o.coarsening == amg_coarsening::plain) : next.product(level.R, level.A, level.P);
   }
-  auto out = std::make_shared<amg_hierarchy<T>>(o, hermitian, std::move(levels), std::move(inverse));
+  auto out = detail::shared_of<amg_hierarchy<T>>(o, hermitian, std::move(levels), std::move(inverse));
   out->doubtful = doubtful;
   return out;
 }
@@ -310,7 +311,7 @@ std::shared_ptr<amg_hierarchy<To>> levels_in(std::shared_ptr<amg_hierarchy<T>> c
     }
     std::vector<kernel_t<To>> inverse;
     for (auto const& a : of->inverse) inverse.push_back(scalar_cast<kernel_t<To>>(a));
-    auto out = std::make_shared<amg_hierarchy<To>>(of->options, of->hermitian, std::move(levels), std::move(inverse));
+    auto out = detail::shared_of<amg_hierarchy<To>>(of->options, of->hermitian, std::move(levels), std::move(inverse));
     out->packed = of->packed, out->doubtful = of->doubtful;
     return out;
   }
@@ -372,7 +373,7 @@ std::shared_ptr<amg_hierarchy<T> const> adjoint_levels(std::shared_ptr<amg_hiera
   if (of->hermitian && same_visits) return of;
   auto levels = of->levels;
   if (of->hermitian) {
-    auto out = std::make_shared<amg_hierarchy<T>>(of->options, true, std::move(levels), of->inverse);
+    auto out = detail::shared_of<amg_hierarchy<T>>(of->options, true, std::move(levels), of->inverse);
     out->reversed = !of->reversed;
     return out;
   }
@@ -389,7 +390,7 @@ std::shared_ptr<amg_hierarchy<T> const> adjoint_levels(std::shared_ptr<amg_hiera
   auto inverse = of->inverse;
   for (index_t i = 0; !inverse.empty() && i < n; ++i)
     for (index_t j = 0; j < n; ++j) inverse[std::size_t(i * n + j)] = conj_of(of->inverse[std::size_t(j * n + i)]);
-  auto out = std::make_shared<amg_hierarchy<T>>(of->options, false, std::move(levels), std::move(inverse));
+  auto out = detail::shared_of<amg_hierarchy<T>>(of->options, false, std::move(levels), std::move(inverse));
   out->reversed = of->reversed != !same_visits;
   return out;
 }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/solve/precond/amg/aggregates.hpp>
 #include <sla/tensor/algebra/add.hpp>
 #include <sla/tensor/algebra/multiply.hpp>
@@ -83,7 +84,7 @@ amg_matrix<double> coupled_nodes(amg_matrix<T> const& A, std::vector<std::int32_
       }
     }
   });
-  return {Matrix(nodes, nodes), std::make_shared<amg_pattern const>(amg_pattern{nodes, nodes, std::move(row_ptr), std::move(col)}), std::move(values)};
+  return {Matrix(nodes, nodes), detail::shared_of<amg_pattern const>(amg_pattern{nodes, nodes, std::move(row_ptr), std::move(col)}), std::move(values)};
 }
 
 /// An orthonormal basis Q of the columns of an m x k array, row by row in its place, and R with what was = Q R, by Gram and Schmidt twice
@@ -161,7 +162,7 @@ std::pair<amg_matrix<T>, amg_nodes<T>> tentative_prolongation(amg_nodes<T> const
       kernel_pointer(values.data())[row_ptr[i] + c] = scalar_cast<kernel_t<T>>(basis[std::size_t(i * k + c)]);
     }
   index_t const cols = rank.back();
-  return {amg_matrix<T>(Matrix(n, cols), std::make_shared<amg_pattern const>(amg_pattern{n, cols, std::move(row_ptr), std::move(col)}), std::move(values)), std::move(after)};
+  return {amg_matrix<T>(Matrix(n, cols), detail::shared_of<amg_pattern const>(amg_pattern{n, cols, std::move(row_ptr), std::move(col)}), std::move(values)), std::move(after)};
 }
 
 /// P - weight D^-1 A P, where the weight is 4/3 over the largest eigenvalue of D^-1 A, as some power steps see it.

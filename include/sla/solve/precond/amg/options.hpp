@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include <sla/core/held.hpp>
 #include <sla/tensor/storage/dense.hpp>
 #include <sla/tensor/storage/sparse.hpp>
 
@@ -76,7 +77,7 @@ public:
   /// Law: P is options of a preconditioner, as those of `solve(A, b, cg{}, P{})`.
   template <class P>
     requires requires { typename P::preconditioner_tag; }
-  amg_smoother(P const& options) : maker_(std::make_shared<detail::amg_sweeps_of<P> const>(options)), name_(detail::amg_sweeps_of<P>::name()) {}  // NOLINT: `.smoother = ssor{}`
+  amg_smoother(P const& options) : maker_(detail::shared_of<detail::amg_sweeps_of<P> const>(options)), name_(detail::amg_sweeps_of<P>::name()) {}  // NOLINT: `.smoother = ssor{}`
 
   friend bool operator==(amg_smoother const& a, amg_smoother const& b) { return a.maker_ == b.maker_ && a.kind_ == b.kind_; }
   friend char const* to_string(amg_smoother const& s) { return s.name_; }
@@ -115,7 +116,7 @@ public:
   amg_near_null() = default;
   template <class T>
   amg_near_null(matrix<T> const& modes, index_t unknowns = 0)  // NOLINT: `.near_null = modes`
-      : maker_(std::make_shared<detail::node_coarseners<T> const>(modes)), modes_(modes.extent(1)), unknowns_(unknowns) {}
+      : maker_(detail::shared_of<detail::node_coarseners<T> const>(modes)), modes_(modes.extent(1)), unknowns_(unknowns) {}
 
   index_t modes() const { return modes_; }
   /// Of a node; 0: those of a block.

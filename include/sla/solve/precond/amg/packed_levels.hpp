@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/solve/precond/amg/amli/packed_cycle.hpp>
 #include <sla/solve/precond/amg/coarsest.hpp>
 #include <sla/solve/precond/amg/sums.hpp>
@@ -107,8 +108,8 @@ bool packs_into_float(amg_rows<T> const& rows) {
 template <class T>
 std::shared_ptr<packed_levels const> packed_levels_of(amg_options const& o, amg_matrix<T> const& A, amg_rows<T> rows, std::optional<aggregates> first, std::shared_ptr<packed_plan const> kept) {
   using plan_type = dependent_t<packed_plan, T>;
-  auto plan = kept ? nullptr : std::make_shared<plan_type>();
-  auto out = std::make_shared<dependent_t<packed_levels, T>>();
+  auto plan = kept ? nullptr : detail::shared_of<plan_type>();
+  auto out = detail::shared_of<dependent_t<packed_levels, T>>();
   std::uint64_t const places = hash_of_places(A.pattern());
   if (plan) plan->places = places;
   require_kept_pattern(!kept || kept->places == places);

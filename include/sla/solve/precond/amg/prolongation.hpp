@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/solve/precond/amg/aggregates.hpp>
 #include <sla/solve/precond/amg/classical.hpp>
 
@@ -81,7 +82,7 @@ amg_matrix<T> prolongation(amg_matrix<T> const& A, aggregates const& groups, amg
     index_t const at = row_ptr[n * t / parts];
     std::copy(mine.col.begin(), mine.col.end(), to + at), std::copy(mine.value.begin(), mine.value.end(), put + at);
   });
-  return {Matrix(n, groups.count), std::make_shared<amg_pattern const>(amg_pattern{n, groups.count, std::move(row_ptr), std::move(col)}), std::move(values)};
+  return {Matrix(n, groups.count), detail::shared_of<amg_pattern const>(amg_pattern{n, groups.count, std::move(row_ptr), std::move(col)}), std::move(values)};
 }
 
 /// The values of the prolongation on a pattern of it; aggregates that a row reaches by new values only are left out.

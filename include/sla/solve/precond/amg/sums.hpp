@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/solve/precond/amg/prolongation.hpp>
 #include <sla/tensor/algebra/add.hpp>
 #include <sla/tensor/arrange/transpose.hpp>
@@ -124,7 +125,7 @@ std::shared_ptr<amg_pattern const> summed_pattern(amg_matrix<T> const& A, buffer
   auto row_ptr = row_pointers<std::int32_t>(n, [c = count.data()](index_t i) { return index_t(c[i]); });
   buffer<std::int32_t> col(row_ptr[n], uninitialized);
   parallel(parts, [&, to = col.data()](int t) { std::copy(all[std::size_t(t)].begin(), all[std::size_t(t)].end(), to + row_ptr[n * t / parts]); });
-  return std::make_shared<amg_pattern const>(amg_pattern{n, n, std::move(row_ptr), std::move(col)});
+  return detail::shared_of<amg_pattern const>(amg_pattern{n, n, std::move(row_ptr), std::move(col)});
 }
 
 /// P^T A P on that pattern: the entries between two aggregates added up, in the order of rows, whatever the threads.
@@ -234,7 +235,7 @@ amg_matrix<T> multiplied_at_once(amg_matrix<T> const& A, amg_matrix<T> const& B)
       col[at] = j, value[at] = v;
     }
   });
-  return {Matrix(n, B.cols()), std::make_shared<amg_pattern const>(amg_pattern{n, B.cols(), std::move(row_ptr), std::move(columns)}), std::move(numbers)};
+  return {Matrix(n, B.cols()), detail::shared_of<amg_pattern const>(amg_pattern{n, B.cols(), std::move(row_ptr), std::move(columns)}), std::move(numbers)};
 }
 
 } // namespace sla::detail

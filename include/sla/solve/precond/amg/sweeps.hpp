@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/exec/fuse.hpp>
 #include <sla/exec/host.hpp>
 #include <sla/solve/precond/amg/options.hpp>
@@ -27,7 +28,7 @@ struct amg_sweep_of final : amg_sweep<T> {
   }
   std::shared_ptr<amg_sweep<T> const> adjoint() const override {
     auto other = m.adjoint();
-    return std::make_shared<amg_sweep_of<T, decltype(other)> const>(std::move(other), rows);
+    return detail::shared_of<amg_sweep_of<T, decltype(other)> const>(std::move(other), rows);
   }
   std::size_t bytes() const override {
     if constexpr (requires { m.bytes(); })
@@ -39,7 +40,7 @@ struct amg_sweep_of final : amg_sweep<T> {
 /// M of a level whose matrix is A.
 template <class T, class M>
 std::shared_ptr<amg_sweep<T> const> amg_sweep_on(M m, amg_matrix<T> const& A) {
-  return std::make_shared<amg_sweep_of<T, M> const>(std::move(m), A.rows());
+  return detail::shared_of<amg_sweep_of<T, M> const>(std::move(m), A.rows());
 }
 
 /// The options of a preconditioner, to be set up for each level.

@@ -163,7 +163,7 @@ public:
     double const largest = detail::lanczos(space, a, scaling, start, other, options_.steps)
                                .largest(double(std::numeric_limits<Real>::epsilon()), chebyshev::name, detail::definite_remedy);
     double const highest = largest > 0 ? options_.margin * largest : 1;  // there may be no rows
-    state_ = std::make_shared<state const>(state{a, std::move(scaling), {highest / options_.ratio, highest}});
+    state_ = detail::shared_of<state const>(state{a, std::move(scaling), {highest / options_.ratio, highest}});
   }
 
   eigenvalue_bounds bounds() const { return state_->bounds; }

@@ -130,16 +130,16 @@ public:
       items.push_back({adjointed(item.A), item.inverse});
       for (T& d : items.back().inverse) d = T(conj_of(to_kernel(d)));
     }
-    return {part_, order_.shared(), std::make_shared<Items const>(std::move(items)), rows_};
+    return {part_, order_.shared(), detail::shared_of<Items const>(std::move(items)), rows_};
   }
   /// New values; the order is found anew where the pattern is another one. Where this throws, all is as before.
   template <class F>
   void update(sparse_tensor<T, S, F> const& A) {
     detail::with_scalar_rows(A, "gauss_seidel", [&](auto const& rows) {
-      auto items = std::make_shared<Items>();
+      auto items = detail::shared_of<Items>();
       for (index_t b = 0; b < rows.batch_count(); ++b) items->push_back(item(detail::item_of_rows(rows, b), b));
       bool const kept = items_ && !items_->empty() && !items->empty() && same_pattern((*items_)[0].A.pattern(), rows.pattern());
-      if (!kept) order_ = std::make_shared<detail::sweep_groups const>(rows.pattern(), part_);
+      if (!kept) order_ = detail::shared_of<detail::sweep_groups const>(rows.pattern(), part_);
       items_ = std::shared_ptr<Items const>(std::move(items));
       rows_ = rows.rows();
     });

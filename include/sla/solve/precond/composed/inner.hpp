@@ -51,7 +51,7 @@ public:
   using value_type = typename A::value_type;
   using shape_type = S;
 
-  applied_inner(A a, Method method, M m) : a_(std::make_shared<A const>(std::move(a))), method_(std::move(method)), m_(std::move(m)) {}
+  applied_inner(A a, Method method, M m) : a_(detail::shared_of<A const>(std::move(a))), method_(std::move(method)), m_(std::move(m)) {}
 
   /// The same method on A's conjugate transpose, which is stored, with the preconditioner's adjoint.
   auto adjoint() const
@@ -62,7 +62,7 @@ public:
   }
   void update(A const& a) {
     m_.update(a);
-    a_ = std::make_shared<A const>(a);
+    a_ = detail::shared_of<A const>(a);
   }
 
   /// out = M x for contiguous x of `rhs` right-hand sides. Every right-hand side of every batch item stops by itself.

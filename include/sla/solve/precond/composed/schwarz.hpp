@@ -287,7 +287,7 @@ public:
     using M = decltype(inner.setup(std::declval<sparse_tensor<T, Open, csr_for_t<F>> const&>()));
     using Applied = applied_schwarz<M, T, S, F>;
     static_assert(S::block_rows == S::block_cols, "sla: schwarz wants a square matrix: square blocks too");
-    auto const layout = std::make_shared<detail::subdomains<F> const>(A.shared_pattern(), options);
+    auto const layout = detail::shared_of<detail::subdomains<F> const>(A.shared_pattern(), options);
     std::vector<std::optional<M>> made(std::size_t(layout->parts()));
     Applied::each_square(A, *layout, [&](index_t i, auto const& square) { made[std::size_t(i)].emplace(inner.setup(square)); });
     std::vector<M> all;

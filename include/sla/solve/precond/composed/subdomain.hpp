@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/exec/host.hpp>
 #include <sla/tensor/build/convert.hpp>
 
@@ -61,7 +62,7 @@ pattern_map<F> square_of(std::vector<index_t> const& rows, Walk const& walk) {
   std::copy(columns.begin(), columns.end(), col.data());
   std::copy(sources.begin(), sources.end(), source.data());
   using Pattern = typename F::template pattern<host_memory>;
-  return {std::make_shared<Pattern const>(Pattern{n, n, std::move(ptr), std::move(col)}), std::move(source)};
+  return {detail::shared_of<Pattern const>(Pattern{n, n, std::move(ptr), std::move(col)}), std::move(source)};
 }
 
 /// z = m * r for vectors (*batch, rows, *block[, rhs]) of a matrix of this shape, where they lie.

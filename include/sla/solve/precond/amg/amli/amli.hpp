@@ -50,10 +50,22 @@ inline double bound_above(amli_range const& coarse) { return coarse.least > 0 ? 
 struct cg_trace {
   std::vector<double> diagonal, beside, energy;
 };
-/// At most `most` steps from the residual r, which is overwritten, while goes_on(energy); they end too where r is all but 0, or A or M is found not to be definite.
+/// A function of two vectors, such as q = A p, whose type is not known where it is called.
+template <class K>
+class vector_map {
+public:
+  template <class F>
+  vector_map(F const& f) : f_(&f), call_([](void const* g, K const* from, K* to) { (*static_cast<F const*>(g))(from, to); }) {}  // NOLINT: of the caller
+  void operator()(K const* from, K* to) const { call_(f_, from, to); }
+
+private:
+  void const* f_;
+  void (*call_)(void const*, K const*, K*);
+};
+/// At most `most` steps from the residual r, which is overwritten, while goes_on(energy, of); they end too where r is all but 0, or A or M is found not to be definite.
 /// multiply(p, q): q = A p; cycle(r, z): z = M r. Vectors have as many numbers as r, n of them used.
-template <class K, class GoesOn, class Multiply, class Cycle>
-cg_trace cg_steps(index_t n, buffer<K>& r, int most, GoesOn const& goes_on, Multiply const& multiply, Cycle const& cycle) {
+template <class K>
+cg_trace cg_steps(index_t n, buffer<K>& r, int most, bool (*goes_on)(std::vector<double> const& energy, void* of), void* of_steps, vector_map<K> multiply, vector_map<K> cycle) {
   using Real = real_t<K>;
   auto space = immediate_space(host_memory{});
   buffer<K> z(r.size()), p(r.size()), q(r.size());
@@ -64,7 +76,7 @@ cg_trace cg_steps(index_t n, buffer<K>& r, int most, GoesOn const& goes_on, Mult
     cycle(r.data(), z.data());
     double const rz = double(real_of(to_kernel(std::get<0>(fuse(space, dot_of(of(r), of(z)))))));
     out.energy.push_back(rz);
-    if (!(rz > 1e-12 * out.energy[0]) || !goes_on(out.energy)) break;
+    if (!(rz > 1e-12 * out.energy[0]) || (goes_on && !goes_on(out.energy, of_steps))) break;
     double const beta = k > 0 ? rz / out.energy[std::size_t(k) - 1] : 0;
     fuse(space, put_at(p.data(), n, of(z) + Real(beta) * of(p)));
     multiply(p.data(), q.data());
@@ -83,12 +95,12 @@ cg_trace cg_steps(index_t n, buffer<K>& r, int most, GoesOn const& goes_on, Mult
 /// are taken off below, a twentieth added above, and so much that the two steps are definite up to `bound`: six steps may not see an eigenvalue of few rows among
 /// large jumps. Nothing is known where it is narrow, too: a cycle does for the two steps.
 /// `smoother` has the n weights of the smoother: by their square roots the rows of small couplings count as much as those of large ones.
-template <class K, class Multiply, class Cycle>
-amli_range eigenvalue_range(index_t n, index_t room, K const* smoother, double bound, Multiply const& multiply, Cycle const& cycle) {
+template <class K>
+amli_range eigenvalue_range(index_t n, index_t room, K const* smoother, double bound, dependent_t<vector_map<K>, K> multiply, dependent_t<vector_map<K>, K> cycle) {
   buffer<K> r(room), z(room);
   for (index_t i = 0; i < n; ++i) z[i] = K(real_t<K>(uniform_at(1, std::uint64_t(i)) * std::sqrt(double(abs_of(smoother[i])))));
   multiply(z.data(), r.data());
-  auto const trace = cg_steps(n, r, 6, [](std::vector<double> const&) { return true; }, multiply, cycle);
+  auto const trace = cg_steps(n, r, 6, nullptr, nullptr, multiply, cycle);
   amli_range out{0, 1, bound};
   if (trace.diagonal.empty()) return out;
   auto negative = trace.diagonal;
@@ -101,18 +113,19 @@ amli_range eigenvalue_range(index_t n, index_t room, K const* smoother, double b
 /// The mean factor by which steps of conjugate gradients lessen sqrt((r, M r)) once the first ones have dealt with what any cycle contracts, for a right-hand side
 /// of chance whose numbers sum to 0: that of the third to fifth step, or, where it is neither below 0.35 nor above 0.5, of the fifth to eighth. Infinity where M
 /// is not definite; 0 where nothing is left, or A is not definite.
-template <class K, class Multiply, class Cycle>
-double late_contraction(index_t n, Multiply const& multiply, Cycle const& cycle) {
+template <class K>
+double late_contraction(index_t n, dependent_t<vector_map<K>, K> multiply, dependent_t<vector_map<K>, K> cycle) {
   buffer<K> r(n, uninitialized);
   double mean = 0, late = 0;
   for (index_t i = 0; i < n; ++i) mean += uniform_at(1, std::uint64_t(i)) / double(n);
   for (index_t i = 0; i < n; ++i) r[i] = K(real_t<K>(uniform_at(1, std::uint64_t(i)) - mean));
-  auto const undecided = [&](std::vector<double> const& energy) {
+  auto const undecided = [](std::vector<double> const& energy, void* of) {
+    double& late = *static_cast<double*>(of);
     if (energy.size() == 6) late = std::pow(energy[5] / energy[2], 1.0 / 6);
     if (energy.size() == 9) late = std::pow(energy[8] / energy[4], 1.0 / 8);
     return energy.size() < 6 || (energy.size() < 9 && late >= 0.35 && late <= 0.5);
   };
-  return cg_steps(n, r, 9, undecided, multiply, cycle).energy.back() >= 0 ? late : INFINITY;
+  return cg_steps<K>(n, r, 9, undecided, &late, multiply, cycle).energy.back() >= 0 ? late : INFINITY;
 }
 
 } // namespace sla::detail

@@ -42,13 +42,24 @@ struct packed_vectors {
   buffer<float> b, x, z, second;
 };
 
+/// Those of all levels.
+struct packed_work : std::vector<packed_vectors> {
+  template <class Levels>
+  explicit packed_work(Levels const& all) {
+    for (auto const& p : all.plan->packed) {
+      index_t const n = packed_room(p.rows), second = this->empty() ? 0 : n;
+      this->push_back({buffer<float>(n), buffer<float>(n), buffer<float>(n), buffer<float>(second)});
+    }
+  }
+};
+
 /// All levels, from the finest on, and the inverse of the last one, or nothing, where smoothing has to do.
 struct packed_levels {
   std::shared_ptr<packed_plan const> plan;
   std::vector<packed_level> levels = {};
   std::vector<float> inverse = {};
   double scale = 1;  ///< by which A is divided
-  idle_work<std::vector<packed_vectors>> idle{};  ///< kept for the next application
+  idle_work<packed_work> idle{};  ///< kept for the next application
 
   packed_view view(std::size_t l) const {
     packed_pattern const& p = plan->packed[l];
@@ -68,15 +79,7 @@ struct packed_levels {
   /// f(vectors of all levels) that nobody else has.
   template <class F>
   void with_work(F const& f) const {
-    auto const make = [&] {
-      std::vector<packed_vectors> work;
-      for (auto const& p : plan->packed) {
-        index_t const n = packed_room(p.rows), second = work.empty() ? 0 : n;
-        work.push_back({buffer<float>(n), buffer<float>(n), buffer<float>(n), buffer<float>(second)});
-      }
-      return work;
-    };
-    idle.with(make, f);
+    idle.with(*this, f);
   }
 };
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <sla/core/guarded.hpp>
+#include <sla/core/held.hpp>
 #include <sla/exec/fuse.hpp>
 #include <sla/exec/host.hpp>
 #include <sla/expr/dense/ops.hpp>
@@ -53,7 +54,7 @@ public:
   /// Levels for a recognised matrix; none where they would not contract: residuals of conjugate gradients for a random right-hand side, which
   /// are looked at where couplings differ, but not if they differed as much in the matrix that had this pattern before.
   static std::shared_ptr<grid_levels const> make(found_grid<R>&& found, grid_cycle<K> const* before = nullptr, double most_work = most_factor_work) {
-    auto out = std::make_shared<grid_levels>();
+    auto out = detail::shared_of<grid_levels>();
     out->scale_ = found.scale, out->rough_ = found.rough;
     bool const looks = found.rough.part > 0 && (!before || found.rough.exceeds(before->roughness()));
     out->levels_.push_back(std::move(found.level));
@@ -103,6 +104,10 @@ private:
   struct work_vectors {
     std::vector<grid_array<R>> b, z;
     std::vector<double> band;
+
+    explicit work_vectors(grid_levels const& all) {
+      for (std::size_t l = 1; l < all.levels_.size(); ++l) b.emplace_back(all.levels_[l].shape), z.emplace_back(all.levels_[l].shape);
+    }
   };
   template <class T>
   static auto put(T* to, index_t size, auto const& value) {
@@ -168,12 +173,7 @@ private:
 
   template <class F>
   void with_work(F const& f) const {
-    auto const make = [&] {
-      work_vectors work;
-      for (std::size_t l = 1; l < levels_.size(); ++l) work.b.emplace_back(levels_[l].shape), work.z.emplace_back(levels_[l].shape);
-      return work;
-    };
-    idle_.with(make, f);
+    idle_.with(*this, f);
   }
 
   std::vector<grid_level<R>> levels_;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/solve/precond/amg/options.hpp>
 #include <sla/tensor/build/convert.hpp>
 
@@ -42,7 +43,7 @@ amg_matrix<T, Memory> full_matrix(std::vector<kernel_t<T>> const& numbers, index
   for (index_t i = 0; i < n; ++i) std::iota(full.col.data() + i * n, full.col.data() + (i + 1) * n, 0);
   buffer<T> values(n * n, uninitialized);
   std::copy(numbers.begin(), numbers.end(), kernel_pointer(values.data()));
-  return in_memory<Memory>(amg_matrix<T>(Matrix(n, n), std::make_shared<amg_pattern const>(std::move(full)), std::move(values)));
+  return in_memory<Memory>(amg_matrix<T>(Matrix(n, n), detail::shared_of<amg_pattern const>(std::move(full)), std::move(values)));
 }
 
 } // namespace sla::detail

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/solve/precond/amg/amg.hpp>
 #include <sla/solve/precond/amg/in_memory/grid_in_memory.hpp>
 #include <sla/solve/precond/amg/in_memory/in_memory.hpp>
@@ -28,7 +29,7 @@ struct levels_in_memory {
 
   explicit levels_in_memory(amg_hierarchy<T> const& host) : options(host.options), reversed(host.reversed) {
     if constexpr (!is_complex<T>)
-      if (host.grid) grid = std::make_shared<grid_in_memory<GridReal, Memory> const>(static_cast<grid_levels<GridReal, kernel_t<T>> const&>(*host.grid));
+      if (host.grid) grid = detail::shared_of<grid_in_memory<GridReal, Memory> const>(static_cast<grid_levels<GridReal, kernel_t<T>> const&>(*host.grid));
     for (auto const& level : host.levels) {
       levels.push_back({in_memory<Memory>(level.A), in_memory<Memory>(level.smoother), level.transfer});
       auto& here = levels.back();
@@ -171,7 +172,7 @@ public:
 
 private:
   explicit applied_amg_in(Host host) : host_(std::move(host)) { copy(); }
-  void copy() { levels_ = std::make_shared<Levels const>(host_.hierarchy()); }
+  void copy() { levels_ = detail::shared_of<Levels const>(host_.hierarchy()); }
 
   Host host_;
   detail::held<Levels const, "a preconditioner"> levels_;
