@@ -3,7 +3,8 @@
 #       [-DPRELUDE=<file>] [-DMODULES=ON [-DALONE=<header|...>]] [-DKEEP=ON] -P cmake/check_headers.cmake
 # Each header of include/sla that matches compiles alone; or, with PRELUDE, all of them compile together after that file. With MODULES,
 # which clang knows (16 and 19 were tried), each header is a submodule of one module: it is read once, in one run for all, and sees what it
-# includes itself, and no more. What is at fault there is compiled alone, and a complaint is about that; so are all, where that holds nothing.
+# includes itself, and no more, but for instances of templates that a header before it made. What is at fault there is compiled alone, and a
+# complaint is about that; so are all, where that holds nothing.
 # Those of ALONE, which no other header may include, are compiled alone at once.
 cmake_minimum_required(VERSION 3.24)
 set(ENV{LC_ALL} C)
@@ -71,7 +72,7 @@ function(check_modules result)
   list(REMOVE_ITEM COMPILE -fsyntax-only)
   execute_process(COMMAND ${COMPILE} -ferror-limit=0 -fno-crash-diagnostics -fmodules -fno-implicit-module-maps "-fmodules-cache-path=${SCRATCH}/modules"
     -Xclang -fmodules-local-submodule-visibility -Xclang -emit-module -fmodule-name=ours
-    -x c++ -c "${SCRATCH}/ours.modulemap" -o "${SCRATCH}/ours.pcm" RESULT_VARIABLE rc OUTPUT_VARIABLE out ERROR_VARIABLE out)
+    -x c++ -c "${SCRATCH}/ours.modulemap" -o "${SCRATCH}/ours.pcm" TIMEOUT 300 RESULT_VARIABLE rc OUTPUT_VARIABLE out ERROR_VARIABLE out)
   if(rc EQUAL 0 AND NOT out MATCHES "warning")
     set(${result} TRUE PARENT_SCOPE)
     return()

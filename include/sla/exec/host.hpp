@@ -71,13 +71,13 @@ inline constexpr bool joins_products = requires { requires B::joins_products; };
 /// The passes of a fuse on such a backend: a list of statements without their types.
 template <class Space>
 void run_list(Space& space, std::span<dependent_t<pass_statement, Space>> list) {
-  space.count(plan_passes(list));
   ending(space, [&] { run_passes(space, list); });
 }
 template <class Space, class... S, class... R>
 void run_fused(Space& space, pack<R...>& results, S const&... lowered) {
   [&]<std::size_t... N>(std::index_sequence<N...>) {
     std::array<pass_statement, sizeof...(S)> list{{{&lowered, &functions_of<typename Space::span_type, Space, S>, Space::address(part<N>(results))}...}};
+    space.count(plan_passes(list), lowered...);
     run_list(space, list);
   }(std::index_sequence_for<S...>{});
   space.reduce(pack<>{}, results);

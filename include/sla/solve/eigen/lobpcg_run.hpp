@@ -145,7 +145,7 @@ private:
       z_ = orthonormal(*pattern_);
       require_some(z_);
       if (has_none && m_)
-        throw value_error("eigsh: the preconditioner makes zeros, NaN, or numbers whose squares are out of range of random vectors; give one that is positive definite, or none");
+        throw value_error("eigsh: of random vectors the preconditioner makes zeros, NaN, or numbers whose squares are out of range; give one that is positive definite, or none");
     }
     index_t const b = width_of(*z_);
     measure();

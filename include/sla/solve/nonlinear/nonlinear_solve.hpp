@@ -82,7 +82,9 @@ double linear_rtol_of(M const& method) {
 }
 template <class M, class T>
 double linear_rtol_for(M const& method) {
-  return (std::max)(linear_rtol_of(method), 100 * double(std::numeric_limits<real_t<T>>::epsilon()));
+  double const rtol = linear_rtol_of(method);
+  if (!(rtol >= 0 && rtol < 1)) throw value_error(text(M::name, "{.linear_rtol = ", rtol, "}: it is at least 0 and less than 1, such as 1e-10"));
+  return (std::max)(rtol, 100 * double(std::numeric_limits<real_t<T>>::epsilon()));
 }
 
 /// Does the method never store a Jacobian?
@@ -115,10 +117,8 @@ nonlinear_solution<V> run_nonlinear(M const& method, Solver& solver, On const& o
   report.method = M::name, report.atol = method.atol;
   if (!(method.rtol >= 0 && method.rtol < 1) || !(method.atol >= 0) || method.max_iterations < 0)
     throw value_error(text(M::name, "{.rtol = ", method.rtol, ", .atol = ", method.atol, ", .max_iterations = ", method.max_iterations, "}: .rtol is from 0 to 1, .atol and .max_iterations are at least 0"));
-  if constexpr (requires { method.linear_rtol; })
-    if (!(method.linear_rtol >= 0 && method.linear_rtol < 1)) throw value_error(text(M::name, "{.linear_rtol = ", method.linear_rtol, "}: it is at least 0 and less than 1, such as 1e-10"));
   if constexpr (requires { method.damping; })
-    if (!(method.damping - method.damping == 0 && method.damping != 0)) throw value_error(text(M::name, "{.damping = ", method.damping, "}: steps are so many times M F(u); it is a finite number that is not 0"));
+    if (!(method.damping - method.damping == 0 && method.damping != 0)) throw value_error(text(M::name, "{.damping = ", method.damping, "}: a step is -damping M F(u); damping is a finite number other than 0, such as 1"));
   double const start = seconds_now();
   if (std::string const words = not_finite_in(u); !words.empty()) throw value_error(text(report.method, "{}: u0 has ", words));
   auto space = space_of_unknowns(u, on);
