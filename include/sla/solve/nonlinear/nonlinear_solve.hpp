@@ -75,16 +75,16 @@ struct solver_at_solution {
 };
 template <class M>
 double linear_rtol_of(M const& method) {
-  if constexpr (requires { method.linear_rtol; })
+  if constexpr (requires { method.linear_rtol; }) {
+    if (!(method.linear_rtol >= 0 && method.linear_rtol < 1)) throw value_error(text(M::name, "{.linear_rtol = ", method.linear_rtol, "}: it is at least 0 and less than 1, such as 1e-10"));
     return method.linear_rtol;
-  else
+  } else {
     return 1e-10;
+  }
 }
 template <class M, class T>
 double linear_rtol_for(M const& method) {
-  double const rtol = linear_rtol_of(method);
-  if (!(rtol >= 0 && rtol < 1)) throw value_error(text(M::name, "{.linear_rtol = ", rtol, "}: it is at least 0 and less than 1, such as 1e-10"));
-  return (std::max)(rtol, 100 * double(std::numeric_limits<real_t<T>>::epsilon()));
+  return (std::max)(linear_rtol_of(method), 100 * double(std::numeric_limits<real_t<T>>::epsilon()));
 }
 
 /// Does the method never store a Jacobian?
