@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 #include <sla/core/held.hpp>

@@ -3,7 +3,6 @@
 // N w = g also N dw = dg - dN w. It is for as many rows as columns, or for a damping.
 #pragma once
 
-#include <memory>
 #include <utility>
 
 #include <sla/core/held.hpp>

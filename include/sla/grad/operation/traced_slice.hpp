@@ -3,8 +3,6 @@
 // cotangent of a part is added at the places that it was taken from.
 #pragma once
 
-#include <memory>
-
 #include <sla/core/held.hpp>
 #include <sla/grad/operation/traced_sparse.hpp>
 #include <sla/tensor/arrange/slice.hpp>

@@ -3,8 +3,6 @@
 // and stored transposes. Each cotangent lives on the pattern of its operand. Products with vectors are in grad/operation/traced_product.hpp.
 #pragma once
 
-#include <memory>
-
 #include <sla/core/held.hpp>
 #include <sla/grad/operation/traced_product.hpp>
 #include <sla/tensor/algebra/kron.hpp>

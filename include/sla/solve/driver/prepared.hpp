@@ -3,7 +3,6 @@
 // what `lu(A)`, `cholesky(A)` and `ldlt(A)` are (solve/direct/direct.hpp).
 #pragma once
 
-#include <memory>
 #include <utility>
 
 #include <sla/core/held.hpp>

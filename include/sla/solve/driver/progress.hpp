@@ -2,7 +2,6 @@
 // An observer that shows progress on a terminal.
 #pragma once
 
-#include <memory>
 #include <ostream>
 #include <vector>
 

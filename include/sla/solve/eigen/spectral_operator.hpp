@@ -6,7 +6,6 @@
 #include <cmath>
 #include <complex>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>

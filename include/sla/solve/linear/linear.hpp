@@ -5,7 +5,6 @@
 #pragma once
 
 #include <algorithm>
-#include <memory>
 #include <type_traits>
 #include <utility>
 

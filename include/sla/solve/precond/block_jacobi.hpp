@@ -3,7 +3,6 @@
 // whose pattern needs no indices. Blocks that overlap, or are sparse, are domains of another method.
 #pragma once
 
-#include <memory>
 #include <utility>
 #include <vector>
 

@@ -3,7 +3,6 @@
 // expr/sparse/algebra.hpp.
 #pragma once
 
-#include <memory>
 #include <utility>
 
 #include <sla/core/held.hpp>

@@ -2,7 +2,6 @@
 // `kron(A, B)`: Kronecker products of sparse tensors.
 #pragma once
 
-#include <memory>
 #include <utility>
 
 #include <sla/core/held.hpp>

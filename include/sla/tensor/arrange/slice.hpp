@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <initializer_list>
 #include <iterator>
-#include <memory>
 #include <utility>
 #include <vector>
 

@@ -8,7 +8,6 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <numeric>
 #include <utility>
 

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <initializer_list>
 #include <iterator>
-#include <memory>
 #include <utility>
 #include <vector>
 

@@ -5,7 +5,6 @@
 
 #include <complex>
 #include <cstddef>
-#include <memory>
 #include <utility>
 
 #include <sla/core/held.hpp>

@@ -3,7 +3,6 @@
 // Tuminaro 2003): products with A, so that one text runs wherever A * x does. On meshes: dist/solve/mesh_world.hpp.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <utility>
 
