@@ -53,6 +53,7 @@ int main(int argc, char** argv) {
       compare(out, "Dia", to<Dia>(A), x, threads, repetitions);
       compare(out, "Coo", to<Coo<>>(A), x, threads, repetitions);
       compare(out, "Sell", to<Sell<>>(A), x, threads, repetitions);
+      compare(out, "NarrowSell", to<NarrowSell<>>(A), x, threads, repetitions);
       auto const B = to_blocks<4, 4>(A);
       compare(out, "Csr, blocks 4 x 4", B, random<double, std::remove_cvref_t<decltype(B.domain())>>(B.domain(), 1), threads, repetitions);
       auto const few = random<double, Extents<dyn, dyn>>({A.cols() / 4, 4}, 1);

@@ -2,6 +2,8 @@
 // The format SELL-C-sigma: conversions there and back, transposes, entries by place, patterns compared, and printing.
 #include <sstream>
 
+#include <sla/exec/evaluate.hpp>
+#include <sla/expr/sparse/product.hpp>
 #include <sla/tensor.hpp>
 
 #include "catch.hpp"
@@ -81,6 +83,16 @@ TEST_CASE("Sell knows the chunks whose rows have their entries side by side") {
   check(Sell<8, 64>{});
   check(NarrowSell<8, 64>{});
   check(Sell<8, 64, std::uint8_t, std::int32_t>{});
+}
+
+TEST_CASE("Sell keeps nothing of chunks side by side where few are so, and multiplies alike") {
+  auto const A = uneven(300, 40), B = problems::poisson<double>({40, 30});
+  CHECK(to<Sell<>>(A).pattern().run.size() == 0);
+  CHECK(to<Sell<>>(A).pattern().view().run == nullptr);
+  CHECK(to<Sell<>>(B).pattern().run.size() == to<Sell<>>(B).pattern().slots() / 8);
+  auto const x = random<double>(40, 1), y = random<double>(B.cols(), 2);
+  CHECK(norm_inf(to<Sell<>>(A) * x - A * x) <= 1e-12 * norm_inf(A * x));
+  CHECK(norm_inf(to<Sell<>>(B) * y - B * y) <= 1e-12 * norm_inf(B * y));
 }
 
 TEST_CASE("Sell without rows, entries or columns") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// expect-error: sla: distribute\(A, mesh, partitioner\): a partitioner has a member partition\(pattern view, parts\), strips\{\} is one
+// expect-error: sla: distribute\(A, mesh, partitioner\): a partitioner has a member owner_map partition\(pattern view, parts\) const, strips\{\} is one
 #include <sla/dist/assembly/distribute.hpp>
 
 using namespace sla;

@@ -148,7 +148,7 @@ template <Placement... P, class T, class S, class F, class Mesh, class Cut = str
   requires(sizeof...(P) > 0 && is_mesh<Mesh>)
 auto distribute(sparse_tensor<T, S, F> const& A, Mesh const& m, Cut const& partitioner = {}) {
   static_assert(is_vector_layout<Cut> || Partitioner<Cut, decltype(A.pattern().view())>,
-                "sla: distribute(A, mesh, partitioner): a partitioner has a member partition(pattern view, parts), strips{} is one; or give the "
+                "sla: distribute(A, mesh, partitioner): a partitioner has a member owner_map partition(pattern view, parts) const, strips{} is one; or give the "
                 "layout of another matrix, D.row_layout()");
   detail::require_agreement(m.world(), "distribute", "batch, rows, columns, entries",
                             std::array<index_t, 4>{A.batch_count(), A.rows(), A.cols(), A.nnz()}, detail::hash_of(A));

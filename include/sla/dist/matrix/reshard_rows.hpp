@@ -114,7 +114,7 @@ std::shared_ptr<row_partition const> other_owners(D const& d, How const& how) {
   } else {
     static_assert(is_vector_layout<How> || Partitioner<How, unseen_pattern>,
                   "sla: repartition(D, f): no rank has the pattern that this partitioner reads; give rcb{xyz} or hilbert{xyz}, of coordinates of the rows that this rank owns, "
-                  "a class with a member partition_on_ranks(rows_of_rank), or a layout, E.row_layout()");
+                  "a class with a member std::vector<int> partition_on_ranks(rows_of_rank const&) const, or a layout, E.row_layout()");
     unseen_pattern const pattern{rows.extent(), domain_layout(d.handle())->rows->extent()};
     return rows_by(how, "repartition(A, layout)", d.mesh().world(), pattern, d.mesh().size(Axis), d.mesh().coordinate(Axis));
   }

@@ -142,10 +142,13 @@ concept Partitioner = requires(P const& partitioner, View const& view) {
 /// The rows of A in `parts` parts, without any ranks: `partition(A, 64, rcb{xy})`. Errors: those of the partitioner.
 template <class Sparse, class Cut>
 owner_map partition(Sparse const& A, int parts, Cut const& partitioner) {
-  static_assert(Partitioner<Cut, decltype(A.pattern().view())>,
-                "sla: partition(A, parts, partitioner): a partitioner has a member partition(pattern view, parts); strips{} is one");
+  constexpr bool is_partitioner = Partitioner<Cut, decltype(A.pattern().view())>;
+  static_assert(is_partitioner, "sla: partition(A, parts, partitioner): a partitioner has a member owner_map partition(pattern view, parts) const; strips{} is one");
   if (parts < 1) throw value_error(text("partition(A, ", parts, ", partitioner): there is at least one part"));
-  return partitioner.partition(A.pattern().view(), parts);
+  if constexpr (is_partitioner)
+    return partitioner.partition(A.pattern().view(), parts);
+  else
+    return {};  // well-formed, so that the sentence is the only error
 }
 
 } // namespace sla

@@ -101,7 +101,7 @@ template <class M>
 inline constexpr bool is_own_operator = OwnOperator<M>;
 /// Does the method take A and M for Hermitian?
 template <class Method>
-inline constexpr bool wants_hermitian = requires { requires Method::needs_definite; } || requires { requires Method::needs_hermitian; };
+inline constexpr bool wants_hermitian = requires { requires std::bool_constant<Method::needs_definite>::value; } || requires { requires std::bool_constant<Method::needs_hermitian>::value; };
 /// The adjoint of A, and of M; one of the user's is its own under a method that wants that; none, if there is none.
 template <class Method, class World, class A>
 auto adjoint_matrix(A const& a) {

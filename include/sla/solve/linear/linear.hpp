@@ -76,14 +76,18 @@ constexpr bool require_members() {
   constexpr method_member missing = (std::max)({method_member::none, missing_member<Options>()...});
   constexpr bool has_name = missing != method_member::name, has_rtol = missing != method_member::rtol, has_atol = missing != method_member::atol;
   constexpr bool has_max_iterations = missing != method_member::max_iterations, has_watch = missing != method_member::watch, is_set_up = (may_be_set_up<A, Options>() && ...);
+  constexpr bool has_flags = missing != method_member::flags, has_measure = missing != method_member::measure, is_named = (has_readable_name<Options> && ...);
   static_assert(has_name, "sla: solve(A, b, method): the method has no member `name`: static constexpr char const* name = \"...\", which reports print");
   static_assert(has_rtol, "sla: solve(A, b, method): the method has no member `rtol`: relative_tolerance rtol = default_rule().rtol, the tolerance of |b - A x| / |b|");
   static_assert(has_atol, "sla: solve(A, b, method): the method has no member `atol`: double atol = default_rule().atol, the tolerance of |b - A x|");
   static_assert(has_max_iterations, "sla: solve(A, b, method): the method has no member `max_iterations`: int max_iterations = default_rule().max_iterations");
   static_assert(has_watch, "sla: solve(A, b, method): the method has no member `watch`: observer watch = {}, which sees every iteration");
+  static_assert(has_flags, "sla: solve(A, b, method): the members `needs_definite`, `needs_hermitian` and `needs_square` of a method are, where it has them, static constexpr bool");
+  static_assert(has_measure, "sla: solve(A, b, method): the member `measure` of the method is a type with name, numbers(...) and sum(...), as residual_of_system in sla/solve/seam/measure.hpp");
+  static_assert(!has_name || is_named, "sla: solve(A, b, method, preconditioner): the member `name` of a preconditioner is, where it has one, static constexpr char const*, which reports print");
   static_assert(is_set_up, "sla: solve(A, b, method, preconditioner): the preconditioner has no member `setup(A)` that takes such an A, and makes what stands left of * in M * r: Preconditioner in "
                            "sla/solve/seam/method.hpp");
-  return missing == method_member::none && is_set_up;
+  return missing == method_member::none && is_named && is_set_up;
 }
 
 /// The laws of solving, with their sentences; `hold` keeps the one sentence the only error.
@@ -211,7 +215,7 @@ auto perform(Op, A const&, X const&...) {
   constexpr bool number = !dense && (Number<X> || ...);
   static_assert(!number, "sla: solve(A, b, 1e-8): a number is neither a right-hand side nor an option: a tolerance belongs to its method: solve(A, b, cg{.rtol = 1e-8})");
   static_assert(dense || number || detail::is_system<A, X...>, "sla: solve(A, b, options...), prepare(A, options...).solve(b): A is a sparse tensor or an operator of yours (linear_operator<T>(rows, cols, "
-                                            "apply)); b a tensor or an expression in the memory of A (numbers of yours: borrow(v.data(), n)), of a sparse_list a std::vector of tensors; options are a method, a preconditioner (one of yours is a linear_operator too), initial_guess(x0), keep_history, on(space)");
+                                            "apply)); b a tensor or an expression in the memory of A (numbers of yours: borrow(v.data(), n)), of a sparse_list a std::vector of tensors; options are a method (one of yours has a `method_tag`), a preconditioner (of yours, a linear_operator, or options with a `preconditioner_tag`), initial_guess(x0), keep_history, on(space)");
   return detail::solved_by_nothing<Op, X...>();
 }
 

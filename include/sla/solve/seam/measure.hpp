@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <type_traits>
 
 #include <sla/expr/sparse/linear_operator.hpp>
 #include <sla/expr/sparse/residual.hpp>
@@ -65,7 +66,7 @@ struct measure_of<Method> {
 template <class Method>
 inline constexpr bool wants_square = true;
 template <class Method>
-  requires requires { Method::needs_square; }
+  requires requires { typename std::bool_constant<Method::needs_square>; }
 inline constexpr bool wants_square<Method> = Method::needs_square;
 } // namespace detail
 /// What a method is judged by.

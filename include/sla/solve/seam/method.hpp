@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <sla/solve/seam/rule.hpp>
@@ -49,17 +50,26 @@ template <class M>
 inline constexpr bool has_watch = requires(M const& m) {
   { m.watch } -> std::convertible_to<observer const&>;
 };
+/// Is what it may say of itself, but need not, a constant that can be read? `name` of a preconditioner is such a thing, too.
+template <class O>
+inline constexpr bool has_readable_name = !requires { &O::name; } || has_name<O>;
+template <class M>
+inline constexpr bool has_readable_flags = (!requires { &M::needs_definite; } || requires { typename std::bool_constant<M::needs_definite>; }) &&
+                                           (!requires { &M::needs_hermitian; } || requires { typename std::bool_constant<M::needs_hermitian>; }) &&
+                                           (!requires { &M::needs_square; } || requires { typename std::bool_constant<M::needs_square>; });
+template <class M>
+inline constexpr bool has_named_measure = !requires { typename M::measure; } || requires { requires has_name<typename M::measure>; };
 /// Names others: a direct method is refinement with factors as its preconditioner; the automatic one takes any.
 template <class M>
 inline constexpr bool names_others = std::same_as<M, automatic> || requires(M const& m) { m.method(), m.preconditioner(); };
 
 /// The first member that M misses, whose tag says that it is a method.
-enum class method_member { none, name, rtol, atol, max_iterations, watch };
+enum class method_member { none, name, rtol, atol, max_iterations, watch, flags, measure };
 template <class M>
 constexpr method_member missing_member() {
   using enum method_member;
   if (!MethodOption<M> || names_others<M>) return none;
-  return !has_name<M> ? name : !has_rtol<M> ? rtol : !has_atol<M> ? atol : !has_max_iterations<M> ? max_iterations : !has_watch<M> ? watch : none;
+  return !has_name<M> ? name : !has_rtol<M> ? rtol : !has_atol<M> ? atol : !has_max_iterations<M> ? max_iterations : !has_watch<M> ? watch : !has_readable_flags<M> ? flags : !has_named_measure<M> ? measure : none;
 }
 } // namespace detail
 
@@ -86,7 +96,7 @@ concept MethodOn = Method<Options> && requires(Options const& method, S& space, 
 namespace detail {
 /// Is there a preconditioner of a by the options p?
 template <class P, class A>
-concept SetsUp = requires(P const& p, A const& a) { p.setup(a); };
+concept SetsUp = requires(P const& p, A const& a) { requires !std::is_void_v<decltype(p.setup(a))>; };
 template <class M>
 inline constexpr bool may_fail = requires(M const& m) { m.failure(index_t()); };
 template <class M>

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <concepts>
 #include <cstdint>
 #include <limits>
@@ -22,7 +23,7 @@ struct Sell;
 /// SELL-C-sigma as kernels see it. The rows of a window stand in the order of their lengths, the longest first; row i at position
 /// i / Window * Window + place[i], and `row` has the rows of the positions. Entry n of position p is in slot begin[p / Chunk] + n * Chunk + p % Chunk.
 /// A slot holds a column, or, Stored in a type of its own, how far it is from the first column of the chunk. Where neighbouring rows have
-/// entries in neighbouring columns, as on grids, `run` has the column of the first row for each `Chunk` slots, and a product reads x as it stands.
+/// entries in neighbouring columns, as on grids, `run` has the column of the first row for each `Chunk` slots, and a product reads x as it stands; where few chunks are so, `run` is null.
 template <int Chunk, int Window, class Col, class Ptr, class Stored>
 struct sell_view {
   using format_type = Sell<Chunk, Window, Col, Ptr, Stored>;
@@ -68,7 +69,7 @@ struct sell_view {
     index_t const padded = (rows + Chunk - 1) / Chunk * Chunk;
     return typename format_type::template pattern<Memory>{rows, cols, buffer<Ptr, Memory>::borrow(begin, padded / Chunk + 1), buffer<Ptr, Memory>::borrow(row_ptr, rows + 1),
                                                           buffer<Stored, Memory>::borrow(col, slots), buffer<Col, Memory>::borrow(length, padded), buffer<Col, Memory>::borrow(base, format_type::is_relative ? padded / Chunk : 0),
-                                                          buffer<Col, Memory>::borrow(run, slots / Chunk),
+                                                          buffer<Col, Memory>::borrow(run, run ? slots / Chunk : 0),
                                                           buffer<std::uint16_t, Memory>::borrow(place, rows), buffer<std::uint16_t, Memory>::borrow(row, padded), entries};
   }
 
@@ -89,32 +90,31 @@ private:
     else
       for (int lane = 0; lane < Chunk && p + lane < end; ++lane) out[row[p + lane]] = scalar_cast<T>(sum[lane]);
   }
-  /// The sums of the chunk at position p, whose rows have at least as many entries as the last of them. g++ would call it, once for a few entries.
+  /// The sums of the chunk at position p, whose rows have at least as many entries as the last of them. g++ calls it; inlined, short rows took 1.2 times as long.
   template <class Term, class V>
-  [[gnu::always_inline]] SLA_HD void add_chunk(index_t p, Term const& of, V* sum) const {
+  SLA_HD void add_chunk(index_t p, Term const& of, V* sum) const {
     auto const term = of;
     auto const* const column = col;
     index_t const first = first_column(p / Chunk);
     index_t slot = begin[p / Chunk];
     index_t const full = length[p + Chunk - 1], most = length[p];
-    // of_slot(n, slot)(lane): the columns of the n-th entries. The lanes are written out: at -O2 a loop over them would keep the sums in memory.
-    auto const add = [&]<int... Lane>(std::integer_sequence<int, Lane...>, auto const& of_slot) {
+    // The lanes are written out: at -O2 a loop over them would keep the sums in memory.
+    [&]<int... Lane>(std::integer_sequence<int, Lane...>) {
       V total[Chunk] = {((void)Lane, V{})...};
-      for (index_t n = 0; n < full; ++n, slot += Chunk) {
-        term.fetch(slot + detail::fetch_distance);
-        auto const column_of = of_slot(n, slot);
-        ((total[Lane] += term(slot + Lane, column_of(Lane))), ...);
-      }
+      if (Col const* const next = run ? run + slot / Chunk : nullptr; next && full > 0 && *next != no_run)
+        for (index_t n = 0; n < full; ++n, slot += Chunk) {
+          term.fetch(slot + detail::fetch_distance);
+          index_t const c = next[n];
+          ((total[Lane] += term(slot + Lane, c + Lane)), ...);
+        }
+      else
+        for (index_t n = 0; n < full; ++n, slot += Chunk) {
+          SLA_PREFETCH(std::uintptr_t(column) + std::size_t(slot + detail::fetch_distance) * sizeof(Stored));
+          term.fetch(slot + detail::fetch_distance);
+          ((total[Lane] += term(slot + Lane, first + index_t(column[slot + Lane]))), ...);
+        }
       ((sum[Lane] = total[Lane]), ...);
-    };
-    constexpr std::make_integer_sequence<int, Chunk> lanes{};
-    if (Col const* const next = run + slot / Chunk; full > 0 && *next != no_run)
-      add(lanes, [next](index_t n, index_t) { return [c = index_t(next[n])](int lane) { return c + lane; }; });
-    else
-      add(lanes, [first, column](index_t, index_t s) {
-        SLA_PREFETCH(std::uintptr_t(column) + std::size_t(s + detail::fetch_distance) * sizeof(Stored));
-        return [first, c = column + s](int lane) { return first + index_t(c[lane]); };
-      });
+    }(std::make_integer_sequence<int, Chunk>{});
     for (index_t n = full; n < most; ++n, slot += Chunk)
       for (int lane = 0; lane < Chunk && index_t(length[p + lane]) > n; ++lane) sum[lane] += term(slot + lane, first + index_t(column[slot + lane]));
   }
@@ -129,7 +129,7 @@ struct sell_pattern {
   buffer<Stored, Memory> col;           ///< of each slot
   buffer<Col, Memory> length;           ///< by position
   buffer<Col, Memory> base;             ///< the first column of each chunk; none, where slots hold columns
-  buffer<Col, Memory> run;              ///< of each `Chunk` slots side by side, the first of their columns, in chunks where all rows have theirs next to each other's; else the largest number
+  buffer<Col, Memory> run;              ///< of each `Chunk` slots side by side, the first of their columns, in chunks where all rows have theirs next to each other's, else the largest number; none at all, where fewer than a quarter of the chunks are such
   buffer<std::uint16_t, Memory> place;  ///< of each row, in its window
   buffer<std::uint16_t, Memory> row;    ///< by position, in its window
   index_t entries = 0;
@@ -214,15 +214,20 @@ struct Sell {
       }
     });
     p.run = buffer<Col>(p.col.size() / Chunk, uninitialized);
+    std::atomic<index_t> runs{0};
     parallel_ranges(chunks, [&, begin = std::as_const(p.begin).data(), length = std::as_const(p.length).data(), col = std::as_const(p.col).data(), base = std::as_const(p.base).data(), run = p.run.data()](index_t lo, index_t hi) {
+      index_t found = 0;
       for (index_t c = lo; c < hi; ++c) {
         index_t const full = length[c * Chunk + Chunk - 1];
-        bool is_run = true;
+        bool is_run = full > 0;
         for (index_t s = begin[c]; s < begin[c] + full * Chunk; ++s) is_run = is_run && index_t(col[s]) == index_t(col[s / Chunk * Chunk]) + s % Chunk;
         for (index_t s = begin[c]; s < begin[c + 1]; s += Chunk)
           run[s / Chunk] = is_run && s < begin[c] + full * Chunk ? Col((is_relative ? index_t(base[c]) : 0) + index_t(col[s])) : (std::numeric_limits<Col>::max)();
+        found += is_run;
       }
+      runs += found;
     });
+    if (runs * 4 < chunks) p.run = {};  // too few to be worth a look at each chunk
     return {detail::shared_of<pattern<host_memory> const>(std::move(p)), std::move(source)};
   }
 };

@@ -23,7 +23,7 @@ struct ignore_parts {
   void operator()(P const&...) const {}
 };
 /// In the order in which they are asked for.
-enum class format_member { all, col_type, ptr_type, rows, cols, none, nnz, slots, bytes, parts, view, format_type, for_row, entries_before, borrowed };
+enum class format_member { all, pattern, col_type, ptr_type, rows, cols, none, nnz, slots, bytes, parts, view, format_type, for_row, entries_before, borrowed };
 
 template <class View>
 constexpr format_member missing_of_view() {
@@ -34,9 +34,8 @@ constexpr format_member missing_of_view() {
   if (!requires(View const& v) { v.borrowed(host_memory{}, index_t()); }) return borrowed;
   return all;
 }
-/// The first member that F misses.
-template <class F, class P = typename F::template pattern<host_memory>>
-constexpr format_member missing_of_format() {
+template <class F, class P>
+constexpr format_member missing_of_pattern() {
   using enum format_member;
   if (!requires { typename F::col_type; }) return col_type;
   if (!requires { typename F::ptr_type; }) return ptr_type;
@@ -51,6 +50,14 @@ constexpr format_member missing_of_format() {
     return missing_of_view<decltype(std::declval<P const&>().view())>();
   else
     return view;
+}
+/// The first member that F misses.
+template <class F>
+constexpr format_member missing_of_format() {
+  if constexpr (FormatOption<F>)
+    return missing_of_pattern<F, typename F::template pattern<host_memory>>();
+  else
+    return format_member::pattern;
 }
 } // namespace detail
 
@@ -70,7 +77,7 @@ constexpr format_member missing_of_format() {
 ///   rows_together                      optional: rows that stand in memory together, whose multiples blocks of a pass end at
 /// and `find_slot(view, i, j)`, the slot of an entry, or -1, where single entries are asked for.
 template <class F>
-concept Format = detail::FormatOption<F> && detail::missing_of_format<F>() == detail::format_member::all;
+concept Format = detail::missing_of_format<F>() == detail::format_member::all;
 
 namespace detail {
 /// The sentence for the first member that F misses.
@@ -78,6 +85,8 @@ template <class F>
 constexpr bool require_format() {
   using enum format_member;
   constexpr format_member m = missing_of_format<F>();
+  constexpr bool has_pattern = m != pattern;
+  static_assert(has_pattern, "sla: a format is a type with a member template `pattern<Memory>`, such as Csr<>, Coo<>, Dia or Sell<>");
   constexpr bool has_col_type = m != col_type, has_ptr_type = m != ptr_type, has_rows = m != rows, has_cols = m != cols, has_none = m != none, has_nnz = m != nnz, has_slots = m != slots,
                  has_bytes = m != bytes, has_parts = m != parts, has_view = m != view, has_format_type = m != format_type, has_for_row = m != for_row, has_entries_before = m != entries_before, has_borrowed = m != borrowed;
   static_assert(has_col_type, "sla: the format has no member `col_type`: the type of column indices that it can hold, such as std::int32_t");

@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include <sla/core/held.hpp>
@@ -17,16 +18,17 @@ namespace sla {
 /// A sparse tensor of shape (*batch, M, N, *block): values of its own, [*batch][entry][*block], on a pattern that copies and
 /// results of the same pattern share. Made by `from_triplets`, `triplets`, `to`, `borrow_csr`, `read_matrix_market`,
 /// `problems::poisson`, ...
-template <class T, class S = Matrix, Format F = Csr<std::int32_t>, class Memory = host_memory>
+template <class T, class S = Matrix, class F = Csr<std::int32_t>, class Memory = host_memory>
 class sparse_tensor {
   static_assert(is_shape<S>, "the second parameter of sparse_tensor is a Shape<Batch<...>, M, N, Block<...>>");
+  using whole_format = std::conditional_t<detail::require_format<F>(), F, Csr<std::int32_t>>;  // so that the sentence is the only error
 
 public:
   using value_type = T;
   using shape_type = S;
   using format_type = F;
   using memory_type = Memory;
-  using pattern_type = typename F::template pattern<Memory>;
+  using pattern_type = typename whole_format::template pattern<Memory>;
 
   /// No entries, in the extents that the type knows.
   sparse_tensor() : sparse_tensor(S{}, detail::shared_of<pattern_type>(pattern_type::none(S{}.rows(), S{}.cols()))) {}
