@@ -73,9 +73,10 @@ inline petsc_outcome petsc_defaults(sla::sparse_tensor<PetscScalar> const& A, sl
   return petsc_system(A, b, x, rtol).run(now);
 }
 
-/// The same by CG, or BiCGSTAB, to a tolerance of the true residual, with PCGAMG or PCHYPRE (BoomerAMG; its first level is coarsened aggressively).
-inline petsc_outcome petsc_multigrid(sla::sparse_tensor<PetscScalar> const& A, sla::vector<PetscScalar> const& b, sla::vector<PetscScalar>& x, double rtol, bool symmetric, PCType what, double (*clock)()) {
+/// The same by CG, or BiCGSTAB, to a tolerance of the true residual, with PCGAMG or PCHYPRE (BoomerAMG; its first level is coarsened aggressively); `unknowns` rows in turn are those of a point.
+inline petsc_outcome petsc_multigrid(sla::sparse_tensor<PetscScalar> const& A, sla::vector<PetscScalar> const& b, sla::vector<PetscScalar>& x, double rtol, bool symmetric, PCType what, double (*clock)(), int unknowns = 1) {
   petsc_system system(A, b, x, rtol);
+  if (unknowns > 1) sure(MatSetBlockSize(system.matrix, unknowns));
   PC preconditioner;
   sure(KSPSetType(system.solver, symmetric ? KSPCG : KSPBCGS));
   if (symmetric)

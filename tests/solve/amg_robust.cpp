@@ -111,27 +111,6 @@ TEST_CASE("amg of matrices that are no elliptic operators: the right result, or 
               "grids take no near-null space"));
 }
 
-namespace {
-/// Five points, a coefficient 10^u per square of some points, u at random in [0, decades].
-sla::sparse_tensor<double> cells(index_t n, index_t square, double decades) {
-  std::vector<index_t> rows, cols;
-  std::vector<double> values;
-  auto const at = [&](index_t x, index_t y) { return std::pow(10, decades / 2 * (1 + sla::detail::uniform_at(3, std::uint64_t(y / square * n + x / square)))); };
-  for (index_t y = 0; y < n; ++y)
-    for (index_t x = 0; x < n; ++x) {
-      double diagonal = 0;
-      for (auto const& [u, v] : {std::pair(1, 0), std::pair(-1, 0), std::pair(0, 1), std::pair(0, -1)}) {
-        bool const inside = x + u >= 0 && x + u < n && y + v >= 0 && y + v < n;
-        double const here = at(x, y), there = inside ? at(x + u, y + v) : here, a = inside ? 2 * here * there / (here + there) : 2 * here;
-        diagonal += a;
-        if (inside) rows.push_back(y * n + x), cols.push_back((y + v) * n + x + u), values.push_back(-a);
-      }
-      rows.push_back(y * n + x), cols.push_back(y * n + x), values.push_back(diagonal);
-    }
-  return sla::from_triplets<double>(n * n, n * n, rows, cols, values);
-}
-}  // namespace
-
 TEST_CASE("amg by coarse points: constants are kept by few weights, M is a contraction and has the adjoint that it says") {
   amg const classical{.coarsening = sla::amg_coarsening::classical, .coarsest = 10};
   auto const L = sla::problems::grid_laplacian({30, 20}, 7, 6);
@@ -172,7 +151,7 @@ TEST_CASE("amg by coarse points: constants are kept by few weights, M is a contr
 }
 
 TEST_CASE("amg takes coarse points where cells jump by 1e8, and keeps aggregates where these do; the AMLI-cycle is definite there") {
-  auto const A = cells(90, 1, 8);
+  auto const A = suite::cells(90, 1, 8);
   CHECK(suite::iterations(A, sla::cg{.rtol = 1e-6}, amg{}, "classical, extended+i") <= 14);
   CHECK(suite::iterations(A, sla::cg{.rtol = 1e-6}, amg{.coarsening = by_aggregates}, "smoothed") >= 25);
   auto const b = sla::random<double>(A.rows(), 1);
@@ -182,9 +161,9 @@ TEST_CASE("amg takes coarse points where cells jump by 1e8, and keeps aggregates
   sla::vector<double> const three = amg{}.setup(A) * b;
   sla::set_threads(0);
   CHECK(std::equal(one.begin(), one.end(), three.begin()));
-  auto const B = cells(110, 6, 6);  // Lanczos's vector must see the squares whose coefficients are small
+  auto const B = suite::cells(110, 6, 6);  // Lanczos's vector must see the squares whose coefficients are small
   CHECK(suite::iterations(B, sla::cg{.rtol = 1e-6}, amg{.cycle = sla::amg_cycle::amli, .coarsening = sla::amg_coarsening::plain}, "plain") <= 30);
   // Six steps of Lanczos's iteration do not see the largest eigenvalues of M A here, of which the cycle's steps know a bound.
-  CHECK(suite::iterations(cells(110, 6, 7), sla::cg{.rtol = 1e-6}, amg{.cycle = sla::amg_cycle::amli, .coarsening = sla::amg_coarsening::plain}, "plain") <= 30);
-  CHECK(suite::iterations(suite::shuffled(cells(110, 6, 5)), sla::cg{.rtol = 1e-6}, amg{}, "AMLI-cycle") <= 30);
+  CHECK(suite::iterations(suite::cells(110, 6, 7), sla::cg{.rtol = 1e-6}, amg{.cycle = sla::amg_cycle::amli, .coarsening = sla::amg_coarsening::plain}, "plain") <= 30);
+  CHECK(suite::iterations(suite::shuffled(suite::cells(110, 6, 5)), sla::cg{.rtol = 1e-6}, amg{}, "AMLI-cycle") <= 30);
 }

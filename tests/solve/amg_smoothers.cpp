@@ -124,7 +124,7 @@ TEST_CASE("amg has the adjoint that it says with every smoother, cycle and coars
   auto const symmetric = sla::problems::checkerboard({12, 12}, 100.0, 4), transport = sla::problems::convection_diffusion({12, 12}, 3.0);
   auto const hermitian = suite::complex_problem<sla::cg>(9), general = suite::complex_problem<sla::gmres>(9);
   for (auto cycle : {sla::amg_cycle::V, sla::amg_cycle::W, sla::amg_cycle::F, sla::amg_cycle::amli})
-    for (auto coarsening : {sla::amg_coarsening::smoothed, sla::amg_coarsening::plain})
+    for (auto coarsening : {sla::amg_coarsening::smoothed, sla::amg_coarsening::plain, sla::amg_coarsening::classical})
       for (int sweeps : {1, 2}) {
         bool const same = cycle != sla::amg_cycle::F;  // its adjoint has the visits in the other order
         auto const of = [&](sla::amg_smoother const& smoother) { return amg{.cycle = cycle, .smoother = smoother, .coarsening = coarsening, .sweeps = sweeps, .coarsest = 5}; };
@@ -240,18 +240,20 @@ TEST_CASE("amg of transport that leaves its smoother open is smoothed by incompl
   CHECK(tells(printed(amg{.coarsest = 5}.setup(singular)), "1 + 1 SPAI-0"));
 }
 
-TEST_CASE("levels are multiplied and transposed for the first time as plans do it, on one thread and on three") {
+TEST_CASE("levels are multiplied and transposed, for the first time and again, as plans do it, on one thread and on three") {
   auto const check = [](auto const& A, auto const& B) {
     using T = typename std::remove_cvref_t<decltype(A)>::value_type;
     for (int threads : {1, 3}) {
       sla::set_threads(threads);
       auto const C = sla::detail::multiplied_at_once(A, B);
+      auto const again = sla::detail::multiplied_on(C.shared_pattern(), A, B);
       auto const H = sla::detail::adjoint_on_pattern(A);
       sla::set_threads(0);
       sla::multiply_plan const plan(A, B);
       CHECK(same_pattern(C.pattern(), *plan.shared_pattern()));
       auto const D = plan(A, B);
       CHECK(std::equal(C.values().begin(), C.values().end(), D.values().begin(), D.values().end()));
+      CHECK(std::equal(again.values().begin(), again.values().end(), D.values().begin(), D.values().end()));
       auto const transposed = sla::adjointed(A);
       CHECK(same_pattern(H.pattern(), transposed.pattern()));
       CHECK(std::equal(H.values().begin(), H.values().end(), transposed.values().begin(), transposed.values().end()));

@@ -66,6 +66,25 @@ inline sla::sparse_tensor<double> recirculating(sla::index_t n, double epsilon) 
   return out.build();
 }
 
+/// Five points, a coefficient 10^u per square of some points, u at random in [0, decades].
+inline sla::sparse_tensor<double> cells(sla::index_t n, sla::index_t square, double decades) {
+  using sla::index_t;
+  sla::triplets<double> out(n * n, n * n);
+  auto const at = [&](index_t x, index_t y) { return std::pow(10, decades / 2 * (1 + sla::detail::uniform_at(3, std::uint64_t(y / square * n + x / square)))); };
+  for (index_t y = 0; y < n; ++y)
+    for (index_t x = 0; x < n; ++x) {
+      double diagonal = 0;
+      for (auto const& [u, v] : {std::pair(1, 0), std::pair(-1, 0), std::pair(0, 1), std::pair(0, -1)}) {
+        bool const inside = x + u >= 0 && x + u < n && y + v >= 0 && y + v < n;
+        double const here = at(x, y), there = inside ? at(x + u, y + v) : here, a = inside ? 2 * here * there / (here + there) : 2 * here;
+        diagonal += a;
+        if (inside) out.add(y * n + x, (y + v) * n + x + u, -a);
+      }
+      out.add(y * n + x, y * n + x, diagonal);
+    }
+  return out.build();
+}
+
 /// A symmetric operator of all 9 or 27 points, with couplings that differ, or those of the axes alone.
 inline sla::sparse_tensor<double> grid_operator(sla::index_t nx, sla::index_t ny, sla::index_t nz, bool full, double spread) {
   using sla::index_t;

@@ -84,12 +84,6 @@ void add_block_product(C* c, A const* a, B const* b) {
     for (index_t q = 0; q < Q; ++q)
       for (index_t r = 0; r < R; ++r) c[p * R + r] += op::mul::apply(a[p * Q + q], b[q * R + r]);
 }
-
-/// The pattern of A B, where it is known, as from a product before: columns ascend, and none is missing, which is not looked at again.
-template <class Pattern>
-struct known_products {
-  std::shared_ptr<Pattern const> pattern = {};
-};
 } // namespace detail
 
 /// The pattern of A B, kept: new values on the old patterns are multiplied without looking for it again.
@@ -119,8 +113,6 @@ public:
     check_law<SA, SB>();
   }
   multiply_plan(std::shared_ptr<left_pattern const> a, std::shared_ptr<right_pattern const> b)
-      : multiply_plan(std::move(a), std::move(b), detail::known_products<pattern_type>{}) {}
-  multiply_plan(std::shared_ptr<left_pattern const> a, std::shared_ptr<right_pattern const> b, detail::known_products<pattern_type> known)
       : a_(std::move(a)), b_(std::move(b)) {
     if (a_->cols != b_->rows)
       throw shape_error(text("A * B: A is ", a_->rows, " x ", a_->cols, ", B is ", b_->rows, " x ", b_->cols,
@@ -132,7 +124,7 @@ public:
       va.for_row(i, [&](index_t, index_t k) { pairs += vb.row_ptr[k + 1] - vb.row_ptr[k]; });
       return pairs;
     });
-    pattern_ = known.pattern ? std::move(known.pattern) : detail::multiplied_pattern<format_type>(*a_, *b_, work_);
+    pattern_ = detail::multiplied_pattern<format_type>(*a_, *b_, work_);
   }
 
   left_pattern const& left() const { return *a_; }

@@ -215,11 +215,12 @@ private:
         auto const before = kept && !(*kept)[std::size_t(b)]->grid ? (*kept)[std::size_t(b)] : nullptr;
         auto const& o = before && !before->packed ? before->options : options_;
         detail::amg_matrix<T> const item(Matrix(rows.rows(), rows.cols()), rows.shared_pattern(), buffer<T>::borrow(rows.values().data() + b * rows.batch_stride(), rows.pattern().nnz()));
-        bool const keeps = before && !o.coarsener && (before->hermitian || !detail::is_hermitian(item));  // else the restriction has another pattern
+        bool const hermitian = detail::is_hermitian(item);
+        bool const keeps = before && !o.coarsener && (before->hermitian || !hermitian);  // else the restriction has another pattern
         detail::require_kept_pattern(!keeps || before->packed || same_pattern(before->levels[0].A.pattern(), item.pattern()));
         auto const made = [&](detail::amg_options const& with) {
           auto const stored = detail::levels_in<Stored>(
-              detail::amg_levels<T>(with, item, keeps ? transfers_of(*before) : detail::amg_transfers{}, before ? before->packed : nullptr));
+              detail::amg_levels<T>(with, item, hermitian, keeps ? transfers_of(*before) : detail::amg_transfers{}, before ? before->packed : nullptr));
           detail::set_up_sweeps(*stored);
           detail::measure_levels(*stored);
           levels = stored;

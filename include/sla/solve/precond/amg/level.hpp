@@ -18,7 +18,6 @@
 #include <sla/solve/precond/amg/sums.hpp>
 #include <sla/solve/precond/amg/sweeps.hpp>
 #include <sla/solve/precond/ilu0.hpp>
-#include <sla/tensor/algebra/multiply.hpp>
 #include <sla/tensor/arrange/transpose.hpp>
 #include <sla/tensor/build/entries.hpp>
 #include <sla/tensor/structure/row_scan.hpp>
@@ -28,8 +27,6 @@ namespace sla::detail {
 /// How a level of this format goes over to the next one: all that new values on the pattern leave as it is.
 template <class Format>
 struct amg_transfer_of {
-  using plan = multiply_plan<Format, Format>;
-
   aggregates groups;
   std::shared_ptr<amg_pattern const> pattern, left;  ///< of P, and of R^H: one, where A is Hermitian
   transpose_plan<Format> transposition;              ///< from R^H to R
@@ -41,8 +38,7 @@ struct amg_transfer_of {
   template <class T>
   amg_matrix<T> product(amg_matrix<T> const& R, amg_matrix<T> const& A, amg_matrix<T> const& P) const {
     if (!right) return summed_over(A, groups.of, R.pattern(), both);
-    using known = known_products<amg_pattern>;
-    return plan(R.shared_pattern(), right, known{both})(R, plan(A.shared_pattern(), P.shared_pattern(), known{right})(A, P));
+    return multiplied_on(both, R, multiplied_on(right, A, P));
   }
   /// The same, for the first time.
   template <class T>
@@ -208,7 +204,7 @@ bool is_hermitian(amg_matrix<T> const& A) {
   return e.holds && e.before == e.behind;
 }
 
-/// The levels for A; with `kept`, by the aggregates and symbolic products of a matrix of the same pattern. Where A is not Hermitian,
+/// The levels for A, which is_hermitian or not; with `kept`, by the aggregates and symbolic products of a matrix of the same pattern. Where A is not Hermitian,
 /// aggregates are those of A + A^H, and the restriction is the adjoint of A^H's prolongation: one that is smoothed by A would make
 /// coarse matrices of transport unstable (Sala and Tuminaro 2008). A coarsener, where there is one, finds all anew.
 /// Automatic coarsening takes constants and the AMLI-cycle where aggregates have four rows or more and all couplings pull the same way: couplings of one
@@ -216,10 +212,10 @@ bool is_hermitian(amg_matrix<T> const& A) {
 /// Constants of a real matrix are packed (solve/precond/amg/amli/packed_cycle.hpp), by the plan of `before` where that is given, if float reaches from its
 /// least rows to its largest.
 template <class T>
-std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const& finest, amg_transfers const& kept = {}, std::shared_ptr<packed_levels const> const& before = {}) {
+std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const& finest, bool hermitian, amg_transfers const& kept = {}, std::shared_ptr<packed_levels const> const& before = {}) {
   std::vector<amg_level<T>> levels;
   std::vector<kernel_t<T>> inverse;
-  bool const hermitian = is_hermitian(finest), undecided = o.coarsening == amg_coarsening::automatic;
+  bool const undecided = o.coarsening == amg_coarsening::automatic;
   if (undecided) o.coarsening = amg_coarsening::smoothed;
   bool const open = undecided && !o.on_device && hermitian && !o.coarsener && o.cycle == amg_cycle::V && o.sweeps == 1 && o.smoother.is_usual() && finest.rows() >= least_grid_points;
   auto rows = look_at_rows(finest, o.smoother, 0);

@@ -37,10 +37,10 @@ void prolongation_row(amg_matrix<T> const& A, aggregates const& groups, amg_rows
     bool const keep = keeps(s, j);
     kept += keep ? abs_of(a[s]) : Real(0), diagonal += keep ? Real(0) : real_of(a[s] * phase);
   });
-  Real const scale = (std::max)(diagonal, kept);
+  Real const factor = Real(-prolongation_damping) / (std::max)(diagonal, kept);
   f(of[i], K(Real(1 - prolongation_damping)));
   view.for_row(i, [&](index_t s, index_t j) {
-    if (keeps(s, j) && of[j] >= 0) f(of[j], K(phase * a[s] * (Real(-prolongation_damping) / scale)));
+    if (keeps(s, j) && of[j] >= 0) f(of[j], K(phase * a[s] * factor));
   });
 }
 
@@ -94,11 +94,14 @@ amg_matrix<T> prolongation(amg_matrix<T> const& A, aggregates const& groups, amg
   auto const& ptr = pattern->row_ptr;
   auto const& col = pattern->col;
   parallel_ranges(A.rows(), [&, p = kernel_pointer(P.values().data())](index_t lo, index_t hi) {
-    for (index_t i = lo; i < hi; ++i)
-      prolongation_row(A, groups, rows, how, i, [&](std::int32_t g, kernel_t<T> weight) {
-        for (index_t s = ptr[i]; s < ptr[i + 1]; ++s)
-          if (col[s] == g) p[s] = p[s] + weight;
+    std::vector<std::int32_t> slot(std::size_t(groups.count), -1);  // of an aggregate, in the last row that has it
+    for (index_t i = lo; i < hi; ++i) {
+      index_t const first = ptr[i];
+      for (index_t s = first; s < ptr[i + 1]; ++s) slot[std::size_t(col[s])] = std::int32_t(s);
+      prolongation_row(A, groups, rows, how, i, [&, to = slot.data()](std::int32_t g, kernel_t<T> weight) {
+        if (index_t const s = to[g]; s >= first) p[s] = p[s] + weight;
       });
+    }
   });
   return P;
 }

@@ -238,4 +238,27 @@ amg_matrix<T> multiplied_at_once(amg_matrix<T> const& A, amg_matrix<T> const& B)
   return {Matrix(n, B.cols()), detail::shared_of<amg_pattern const>(amg_pattern{n, B.cols(), std::move(row_ptr), std::move(columns)}), std::move(numbers)};
 }
 
+/// The values of A B on its pattern: the same, row by row, of which none is looked for again.
+template <class T>
+amg_matrix<T> multiplied_on(std::shared_ptr<amg_pattern const> const& pattern, amg_matrix<T> const& A, amg_matrix<T> const& B) {
+  index_t const n = A.rows();
+  amg_matrix<T> out(Matrix(n, B.cols()), pattern);
+  int const parts = parallel_parts(A.nnz());
+  parallel(parts, [&, left = A.pattern().view(), right = B.pattern().view(), view = pattern->view(), a = kernel_pointer(A.values().data()), b = kernel_pointer(B.values().data()),
+                   value = kernel_pointer(out.values().data())](int t) {
+    std::vector<std::int32_t> slots(std::size_t(B.cols()), 0);  // of a column, in the row being made
+    auto* const slot = slots.data();
+    for (index_t i = n * t / parts; i < n * (t + 1) / parts; ++i) {
+      view.for_row(i, [&](index_t s, index_t j) { slot[j] = std::int32_t(s); });
+      left.for_row(i, [&](index_t s, index_t k) {
+        right.for_row(k, [&, weight = a[s]](index_t r, index_t j) {
+          auto& sum = value[slot[j]];
+          sum += op::mul::apply(weight, b[r]);
+        });
+      });
+    }
+  });
+  return out;
+}
+
 } // namespace sla::detail
