@@ -117,6 +117,7 @@ TEST_CASE("nonlinear F with bounds, parameters behind the method, and bounds tha
   }
   auto const queued = solve_bounded(F, zeros<double>(30), upper{0.5}, semismooth_newton{.rtol = 1e-12}, on([](frame l) { return deferred(l, 4); }), 0.1);
   CHECK(norm(queued.x - s.x) <= 1e-12);
+  CHECK(norm(solve_bounded(F, zeros<double>(30), upper{0.5}, active_set{.rtol = 1e-12}, on([](frame l) { return deferred(l, 4); }), 0.1).x - s.x) <= 1e-12);
   auto const fixed = solve_bounded(F, zeros<double>(30), lower{0.25}, upper{0.25}, active_set{}, 0.1);
   CHECK(norm_inf(fixed.x - 0.25) == 0);
 }

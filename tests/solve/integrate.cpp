@@ -97,6 +97,7 @@ TEST_CASE("integrate: states at the times, a mass, linear methods, nonlinear f a
 
   auto const queued = integrate(f, u0, {0.0, 0.05, 0.1}, theta{.steps = 10}, on([](frame l) { return deferred(l, 4); }));
   CHECK(norm(queued.x - s.x) <= 1e-12);
+  CHECK(norm(integrate(f, u0, {0.0, 0.05, 0.1}, bdf2{.steps = 10}, on([](frame l) { return deferred(l, 4); })).x - integrate(f, u0, {0.0, 0.05, 0.1}, bdf2{.steps = 10}).x) <= 1e-14);
   auto const M = eval(diagonal(vector<double>(1.0 + random<double>(f.n, 3))));
   auto const scaled = [&](auto const& u, double t, auto const& m) { return m * f(u, t); };
   CHECK(norm(integrate(scaled, u0, {0.0, 0.05, 0.1}, theta{.steps = 10}, mass(M), lu{}, M).x - s.x) <= 1e-10);

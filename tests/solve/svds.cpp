@@ -110,11 +110,14 @@ TEST_CASE("many singular triplets of few columns are by dense algebra") {
 
 TEST_CASE("singular triplets are the same on a queue of any lag, and of an operator with its adjoint") {
   auto const A = read_matrix_market<double>(data("ash219.mtx"));
-  auto const expected = svds(A, 3);
+  auto const expected = svds(A, 3), last = svds(A, 3, smallest{}, golub_kahan{});
   for (int lag : {0, 4}) {
     auto const queued = svds(A, 3, largest{}, on([lag](frame f) { return deferred(f, lag); }));
     CHECK(norm(queued.values - expected.values) <= 1e-13);
     CHECK(norm(queued.left - expected.left) + norm(queued.right - expected.right) <= 1e-9);
+    auto const least = svds(A, 3, smallest{}, golub_kahan{}, on([lag](frame f) { return deferred(f, lag); }));
+    CHECK(norm(least.values - last.values) <= 1e-13);
+    CHECK(norm(least.left - last.left) + norm(least.right - last.right) <= 1e-9);
   }
   auto const At = eval(transpose(A));
   linear_operator<double> const M(

@@ -38,7 +38,7 @@ struct taken_tangent {
 template <class Derivative, class PA, class PB, class Column>
 class dual_beside {
 public:
-  dual_beside(Derivative const& d, PA const& a, PB const& b, vector<dual_element> const& w, std::vector<Column> const& v, std::vector<Column> const& bv) : d_(d), a_(a), b_(b), w_(w), v_(v), bv_(bv) {}
+  dual_beside(Derivative const& d, PA const& a, PB const& b, vector<dependent_t<dual_element, PA>> const& w, std::vector<Column> const& v, std::vector<Column> const& bv) : d_(d), a_(a), b_(b), w_(w), v_(v), bv_(bv) {}
 
   Column solve(index_t j, Column const& g) const {
     auto const g0 = value_part(g);
@@ -58,7 +58,7 @@ private:
   Derivative const& d_;
   PA const& a_;
   PB const& b_;
-  vector<dual_element> const& w_;
+  vector<dependent_t<dual_element, PA>> const& w_;
   std::vector<Column> const &v_, &bv_;
 };
 

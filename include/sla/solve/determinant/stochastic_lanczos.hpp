@@ -117,6 +117,7 @@ struct seen_quadrature {
 
   template <std::same_as<lanczos_record> Record>
   void look(Record const& record, double rounding) {
+    auto& [steps, value, change, missing] = static_cast<dependent_t<seen_quadrature, Record>&>(*this);
     constexpr double unknown = std::numeric_limits<double>::infinity();
     if (steps == record.rz.size()) return;
     steps = record.rz.size();
@@ -163,7 +164,7 @@ auto estimated_logdet(A const& a, stochastic_lanczos const& options, index_t bat
     if (a.rows() != a.cols()) throw shape_error(text(who, ": A is ", a.rows(), " x ", a.cols(), ", and must be square"));
   check_named(a, true, who);
   index_t const probes = options.probes;
-  std::vector<double> values(std::size_t(batch * probes), 0.0), missing = values;
+  std::vector<dependent_t<double, A>> values(std::size_t(batch * probes), 0.0), missing = values;
   probe_means out;
   for (index_t first = 0; first < options.probes; first += 16) {
     index_t const count = (std::min)(index_t(16), options.probes - first);

@@ -21,6 +21,7 @@ namespace sla::detail {
 /// Lin, Yang, Meza, Lu, Ying, E, SelInv (ACM TOMS 2011), by blocks.
 template <class T>
 class inverse_entries {
+  using int_list = std::pair<dependent_t<int, T> const*, dependent_t<int, T> const*>;
   using Block = Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>>;
 
 public:
@@ -52,8 +53,8 @@ public:
 private:
   static std::size_t at(int k) { return std::size_t(k); }
   int width(int k) const { return b_.first[at(k) + 1] - b_.first[at(k)]; }
-  std::pair<int const*, int const*> rows_of(int k) const { return {b_.rows.data() + b_.rows_begin[at(k)], b_.rows.data() + b_.rows_begin[at(k) + 1]}; }
-  std::pair<int const*, int const*> cols_of(int k) const { return {b_.cols.data() + b_.cols_begin[at(k)], b_.cols.data() + b_.cols_begin[at(k) + 1]}; }
+  int_list rows_of(int k) const { return {b_.rows.data() + b_.rows_begin[at(k)], b_.rows.data() + b_.rows_begin[at(k) + 1]}; }
+  int_list cols_of(int k) const { return {b_.cols.data() + b_.cols_begin[at(k)], b_.cols.data() + b_.cols_begin[at(k) + 1]}; }
 
   /// W = (P A Q)^-T of block k, J, from H = W(R, C) of its rows R and columns C, by Z L = U^-1 and U Z = L^-1 for Z = W^T.
   void invert(int k) {
@@ -133,7 +134,7 @@ private:
     }
   }
   /// Where the numbers of a sorted list stand in a longer one, into places_. Returns how long that is.
-  std::ptrdiff_t locate(int const* wanted, int const* wanted_end, std::pair<int const*, int const*> list) {
+  std::ptrdiff_t locate(int const* wanted, int const* wanted_end, int_list list) {
     places_.clear();
     for (int const* in = list.first; wanted != wanted_end; ++wanted) {
       while (in != list.second && *in != *wanted) ++in;

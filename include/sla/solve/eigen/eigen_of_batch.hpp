@@ -100,21 +100,21 @@ auto stacked_member(Batch const& batch, std::vector<Result>& found, Part Result:
 }
 /// The results of all items as one, of the same kind.
 template <class Batch, class Values, class Vectors>
-auto stack_results(Batch const& batch, std::vector<eigenpairs<Values, Vectors>>& found, eigen_report report) {
+auto stack_results(Batch const& batch, std::vector<eigenpairs<Values, Vectors>>& found, dependent_t<eigen_report, Batch> report) {
   using Item = eigenpairs<Values, Vectors>;
   auto w = stacked_member(batch, found, &Item::values);
   auto V = stacked_member(batch, found, &Item::vectors);
   return eigenpairs<decltype(w), decltype(V)>{std::move(w), std::move(V), std::move(report)};
 }
 template <class Batch, class Values, class Vectors>
-auto stack_results(Batch const& batch, std::vector<eigentriples<Values, Vectors>>& found, eigen_report report) {
+auto stack_results(Batch const& batch, std::vector<eigentriples<Values, Vectors>>& found, dependent_t<eigen_report, Batch> report) {
   using Item = eigentriples<Values, Vectors>;
   auto w = stacked_member(batch, found, &Item::values);
   auto V = stacked_member(batch, found, &Item::vectors), W = stacked_member(batch, found, &Item::left);
   return eigentriples<decltype(w), decltype(V)>{std::move(w), std::move(V), std::move(W), std::move(report)};
 }
 template <class Batch, class Left, class Values, class Right>
-auto stack_results(Batch const& batch, std::vector<singular_triplets<Left, Values, Right>>& found, eigen_report report) {
+auto stack_results(Batch const& batch, std::vector<singular_triplets<Left, Values, Right>>& found, dependent_t<eigen_report, Batch> report) {
   using Item = singular_triplets<Left, Values, Right>;
   auto U = stacked_member(batch, found, &Item::left);
   auto s = stacked_member(batch, found, &Item::values);

@@ -52,7 +52,7 @@ void turn_column(Space& space, Block& vectors, index_t j, P const& p, V& v) {
 }
 /// |A v - w B v| and |w B v| of each column, and how much of the first rounding may be beside the second; p is a random vector.
 template <class A, class B, class Space, class Values, class Block, class P, class V>
-void judge_columns(A const& a, B const& b, Space& space, Values const& values, Block const& vectors, P const& p, V& v, eigen_report& out) {
+void judge_columns(A const& a, B const& b, Space& space, Values const& values, Block const& vectors, P const& p, V& v, dependent_t<eigen_report, A>& out) {
   auto av = space.template like<typename V::value_type>(v), bv = space.template like<typename V::value_type>(v);
   std::vector<double> besides, apart;  // of v of length 1
   double size = lower_bound_of_norm(a, space, p, av, v);
@@ -168,7 +168,7 @@ auto eigs_in_range(A const& a, B const& b, int k, W const& wanted, Options const
     auto found = method.template find<false>(problem, k, wanted);
     using Z = typename decltype(found.values)::value_type;
     using Block = decltype(found.vectors);
-    eigen_report out;
+    dependent_t<eigen_report, A> out;
     out.method = std::move(found.method), out.preconditioner = std::move(found.preconditioner), out.choice = std::move(found.choice);
     out.wanted = wanted.name, out.reason = found.reason, out.iterations = found.iterations;
     out.products = found.products, out.applications = found.applications;

@@ -183,7 +183,7 @@ auto judged_pairs(Problem const& problem, Space& space, eigen_found<typename Pro
   for (std::size_t j = 0; j < k; ++j) order[j] = j;
   std::stable_sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) { return wanted.key(found.values[i]) < wanted.key(found.values[j]); });
 
-  eigen_report out;
+  dependent_t<eigen_report, Problem> out;
   out.method = std::move(found.method), out.preconditioner = std::move(found.preconditioner), out.choice = std::move(found.choice);
   out.wanted = wanted.name, out.reason = found.reason, out.iterations = found.iterations;
   out.products = found.products, out.applications = found.applications;

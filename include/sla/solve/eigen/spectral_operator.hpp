@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The operator that a Krylov method is run with, whose outer eigenvalues are those that are wanted of A v = w B v: A, B^-1 A, or (A - sigma B)^-1 B
-// for `near{sigma}`, by factors or, where a matrix is not stored whole, by minres.
+// for `near{sigma}`, by factors, or by minres of operators and of distributed matrices whose factors no rank makes.
 #pragma once
 
 #include <cmath>
@@ -67,6 +67,11 @@ double residual_scale(Problem const& problem, Process const& process, [[maybe_un
 template <class Problem, class W>
 inline constexpr bool is_solved_with = (is_near<W> || !Problem::is_standard) && !(Readable<std::remove_cvref_t<decltype(std::declval<Problem const&>().a)>> &&
                                                                                 (Problem::is_standard || Readable<std::remove_cvref_t<decltype(std::declval<Problem const&>().b)>>));
+
+/// Can the first rank factor A - sigma B, where no preconditioner is named that minres would take?
+template <class Problem>
+inline constexpr bool has_gathered_factors = !Problem::is_preconditioned && GatheredForFactors<std::remove_cvref_t<decltype(std::declval<Problem const&>().a)>> &&
+                                             (Problem::is_standard || GatheredForFactors<std::remove_cvref_t<decltype(std::declval<Problem const&>().b)>>);
 
 /// M^-1 B for an operator M that is given by its products, by minres. Each step waits for the space, and is as many products as minres takes.
 /// Errors: value_error, if minres does not reach `rtol`, by far.
@@ -221,7 +226,7 @@ auto with_operator(Problem const& problem, W const& wanted, Space& space, V& bet
   using T = typename Problem::value_type;
   using A = std::remove_cvref_t<decltype(problem.a)>;
   using Number = std::conditional_t<is_complex<T>, std::complex<double>, double>;
-  constexpr bool factors = is_near<W> || !Problem::is_standard, has_entries = !factors || Readable<A> || (GatheredForFactors<A> && (Problem::is_standard || GatheredForFactors<std::remove_cvref_t<decltype(problem.b)>>));
+  constexpr bool factors = is_near<W> || !Problem::is_standard, has_entries = !factors || Readable<A> || has_gathered_factors<Problem>;
   static_assert(has_entries, "sla: eigs(A, k, near{sigma}), eigs(A, B, k, ...): it factors A - sigma B, or B, which are sparse tensors in host memory, or distributed by rows; elsewhere take "
                              "gather(A), or eigsh of Hermitian ones");
   if constexpr (factors && GatheredForFactors<A>)

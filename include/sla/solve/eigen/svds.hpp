@@ -130,7 +130,7 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
   auto const by = [](auto const& op) { return [&op](auto const& x, auto& y, auto const& f) { return f(set(y, op * x)); }; };
   bool inverts = of_smallest && Readable<A> && n > capacity && !is_dense, by_eigenpairs = false;
   int multiplicity = 1;
-  eigen_report out;
+  dependent_t<eigen_report, A> out;
   auto const by_products = [&](restart_rule const& limited) { return run_golub_kahan<capacity>(space, k, of_smallest, limited, n, random_v, random_u, by(a), by(adjoint)); };
   auto const by_factors = [&](auto is_hermitian) {
     auto const inverse = pseudoinverse<T>::make(a, (std::min)(index_t(k) + 1, n), is_hermitian);

@@ -13,7 +13,8 @@
 namespace sla {
 
 /// Lanczos's method with thick restarts, for `eigsh`: `eigsh(A, 6, near{1.0}, lanczos{.rtol = 1e-10})`. near{sigma} factors A - sigma B (shift and invert);
-/// the others multiply by A, and where there is a B, solve with its factors. What is not stored whole, on ranks or as an operator, is solved with by minres. At most Capacity basis vectors.
+/// the others multiply by A, and where there is a B, solve with its factors. On ranks they are factors on the first rank, of at most 20 000 rows; what has more rows, an operator, and a
+/// distributed A with a preconditioner named are solved with by minres. At most Capacity basis vectors.
 /// It finds all vectors of a multiple value, unless find_multiples is false: beside the pairs that have converged it looks for others from a new random vector.
 /// Cost: of each of the basis vectors of a cycle one product, or solve, and four passes over the basis; one synchronisation per cycle. Memory: 2 basis vectors.
 /// Where sigma is an eigenvalue, nearly, a shift beside it is inverted, which the report says; nearest is what is nearest to sigma. move_shift = false refuses such a sigma instead.
@@ -53,7 +54,7 @@ struct basic_lanczos {
       auto const found = detail::restarted<detail::hermitian_problem>(process, int(k), rule, op.inverted, op.key, op.to_a, scale);
       auto vectors = process.combined(found.vectors());
       index_t applications = op.by.empty() ? 0 : process.products();
-      if constexpr (detail::is_near<W> && detail::is_solved_with<Problem, W>) {
+      if constexpr (detail::is_near<W> && detail::is_solved_with<Problem, W>) if (op.by == "minres") {
         // What solves leave of the images of the basis stands beside the largest of them. One more solve with each vector leaves it beside the distance from sigma.
         detail::orthonormal_list<Capacity, std::remove_cvref_t<decltype(space)>, V, std::remove_cvref_t<decltype(inner)>, std::remove_cvref_t<decltype(random)>> refined(space, inner, random);
         for (int j = 0; j < int(vectors.size()); ++j)
@@ -64,10 +65,13 @@ struct basic_lanczos {
       }
       return as_found(problem, process, found, vectors, applications, op.by, op.inverted, op.remark);
     };
-    if constexpr (detail::is_solved_with<Problem, W>)
+    if constexpr (detail::is_solved_with<Problem, W>) {
+      if constexpr (detail::has_gathered_factors<Problem>)
+        if (problem.n <= detail::choice_world<std::remove_cvref_t<decltype(problem.a)>>::most_gathered_rows) return detail::with_operator<false>(problem, wanted, space, between, true, "eigsh(A", run, move_shift);
       return detail::with_solved_operator(problem, wanted, space, between, rtol, run, move_shift);
-    else
+    } else {
       return detail::with_operator<false>(problem, wanted, space, between, true, "eigsh(A", run, move_shift);
+    }
   }
 
 private:

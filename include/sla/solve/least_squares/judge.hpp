@@ -123,7 +123,7 @@ struct run_of_method {
 
 /// Improves x by runs of a method, and fills the report: items, their numbers, runs, bytes, history.
 template <class Space, class A, class V, class X>
-void drive_least_squares(Space& space, least_squares_problem<A, V, X> const& p, X& x, stop_rule rule, run_of_method<Space, V> const& run, bool history, least_squares_report& out) {
+void drive_least_squares(Space& space, least_squares_problem<A, V, X> const& p, X& x, stop_rule rule, run_of_method<Space, V> const& run, bool history, dependent_t<least_squares_report, A>& out) {
   using sla::adjoint;
   using T = typename X::value_type;
   using Real = squared_norm_t<Space, V>;

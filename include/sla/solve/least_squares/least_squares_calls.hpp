@@ -64,9 +64,9 @@ void require_sensible_method(Method const& m) {
 /// f(), whose errors of parts that are those of solves too have the name of this call.
 template <class F>
 decltype(auto) named_least_squares(F const& f) {
-  auto const renamed = [](std::string what) {
-    if (what.rfind("solve(A, b", 0) == 0 || what.rfind("solve: ", 0) == 0) what.replace(0, 5, "least_squares");
-    return what;
+  auto const renamed = [](std::string const& what) {
+    std::string_view const words = what;
+    return words.starts_with("solve(A, b") || words.starts_with("solve: ") ? "least_squares" + what.substr(5) : what;
   };
   try {
     return f();

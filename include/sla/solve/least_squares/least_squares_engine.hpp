@@ -81,7 +81,7 @@ struct place_of_call {
 /// One solve of a problem from x = 0 by `improve(space, problem, x, make_stop)`.
 template <class A, class V, class Place, class Improve>
 auto solved_problem(A const& a, V const& b, std::remove_cvref_t<decltype(linear_world<A>::zero_of_domain(std::declval<A const&>(), std::declval<V const&>()))> const* linear, double damping,
-                    Place const& place, bool history, stop_rule const& rule, least_squares_report&& out, Improve const& improve) {
+                    Place const& place, bool history, stop_rule const& rule, dependent_t<least_squares_report, A>&& out, Improve const& improve) {
   using X = decltype(linear_world<A>::zero_of_domain(a, b));
   double const start = seconds_now();
   X x = linear_world<A>::zero_of_domain(a, b);
@@ -109,9 +109,9 @@ auto solved_problem(A const& a, V const& b, std::remove_cvref_t<decltype(linear_
   out.seconds_solve += seconds_now() - start;
   return least_squares_solution<X>{std::move(x), std::move(out)};
 }
-template <class = void>
-least_squares_report begun_least_squares(char const* method, std::string preconditioner, double seconds) {
-  least_squares_report out;
+template <class X = void>
+dependent_t<least_squares_report, X> begun_least_squares(char const* method, std::string preconditioner, double seconds) {
+  dependent_t<least_squares_report, X> out;
   out.method = method;
   out.preconditioner = std::move(preconditioner);
   out.seconds_setup = seconds;

@@ -27,14 +27,16 @@ struct least_squares_report : report {
   double damping = 0;
 
   /// The most of any item.
+  template <class = void>
   double residual_norm() const { return most(&numbers::residual_norm); }
+  template <class = void>
   double condition() const { return most(&numbers::condition); }
 
 private:
-  template <class = void>
-  double most(double numbers::*which) const {
+  template <std::same_as<numbers> N>
+  double most(double N::*which) const {
     double out = 0;
-    for (numbers const& n : least_squares)
+    for (N const& n : static_cast<dependent_t<least_squares_report, N> const&>(*this).least_squares)
       if (!(n.*which <= out)) out = n.*which;
     return out;
   }

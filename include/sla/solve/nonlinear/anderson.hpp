@@ -50,7 +50,7 @@ std::vector<typename V::value_type> newest_fit(Problem const& problem, std::vect
 }
 /// M r, or r.
 template <class V>
-V preconditioned(std::shared_ptr<linear_operator<double> const> const& M, V const& r) {
+V preconditioned(std::shared_ptr<dependent_t<linear_operator<double>, V> const> const& M, V const& r) {
   return M ? shaped_as(r, eval(*M * flat(r))) : r;
 }
 

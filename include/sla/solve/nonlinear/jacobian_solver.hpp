@@ -26,10 +26,13 @@ public:
   given_pattern() = default;
   template <class T, class S, class F>
   given_pattern(sparse_tensor<T, S, F> const& A) : plan_(detail::shared_of<jacobian_plan const>(A)) {}  // NOLINT: converts by intent
-  std::shared_ptr<jacobian_plan const> const& plan() const { return plan_; }
+  template <class X>
+  auto plan() const {
+    return std::static_pointer_cast<dependent_t<jacobian_plan, X> const>(plan_);
+  }
 
 private:
-  std::shared_ptr<jacobian_plan const> plan_;
+  std::shared_ptr<void const> plan_;
 };
 
 namespace detail {
@@ -58,7 +61,7 @@ auto prepared_for(sparse_tensor<T> const& J, double rtol, Options const&... opti
 template <class T, class On, class... Linear>
 class jacobian_solver {
 public:
-  jacobian_solver(given_pattern const& given, double rtol, On const& on, Linear const&... linear) : given_(given.plan()), plan_(given_), rtol_(rtol), on_(on), linear_(linear...) {}
+  jacobian_solver(given_pattern const& given, double rtol, On const& on, Linear const&... linear) : given_(given.template plan<T>()), plan_(given_), rtol_(rtol), on_(on), linear_(linear...) {}
   jacobian_solver& with_diagonal() {
     diagonal_ = true;
     return *this;
@@ -67,7 +70,7 @@ public:
   /// The Jacobian at u. A pattern that was found elsewhere, and misses an entry here, is found again. Errors: value_error, shape_error.
   template <class F, class V>
   sparse_tensor<T> const& jacobian_at(F const& f, V const& u, nonlinear_report& report) {
-    if (!plan_) plan_ = detail::shared_of<jacobian_plan const>(f, u);
+    if (!plan_) plan_ = detail::shared_of<dependent_t<jacobian_plan, T> const>(f, u);
     if (plan_->rows() != u.size() || plan_->cols() != u.size())
       throw shape_error(text(report.method, "{.pattern = P}: P is ", plan_->rows(), " x ", plan_->cols(), ", and u has ", u.size(), " elements, as many as F; it is (elements of F) x (elements of u)"));
     if (!J_) complete(*plan_);
@@ -130,14 +133,14 @@ private:
   using Prepared = decltype(prepared_for(std::declval<sparse_tensor<T> const&>(), 0.0, std::declval<Linear const&>()...));
 
   /// Goes on with this plan, and the diagonal if it is wanted.
-  void complete(jacobian_plan plan) {
-    plan_ = detail::shared_of<jacobian_plan const>(diagonal_ ? plan.united_with(jacobian_plan(eye<T>(plan.rows()))) : std::move(plan));
+  void complete(dependent_t<jacobian_plan, T> plan) {
+    plan_ = detail::shared_of<dependent_t<jacobian_plan, T> const>(diagonal_ ? plan.united_with(jacobian_plan(eye<T>(plan.rows()))) : std::move(plan));
     J_.emplace(Matrix(plan_->rows(), plan_->cols()), plan_->shared_pattern());
     s_.reset();
   }
 
   bool diagonal_ = false;
-  std::shared_ptr<jacobian_plan const> given_, plan_;
+  std::shared_ptr<dependent_t<jacobian_plan, T> const> given_, plan_;
   double rtol_;
   On on_;
   std::tuple<Linear...> linear_;
@@ -173,7 +176,7 @@ public:
   /// What F refers to outlives the solves.
   template <class F>
   void look(F const& f, V const& u, nonlinear_report& report) {
-    if (report.jacobian.find("J v") == std::string::npos) report.jacobian += report.jacobian.empty() ? "J v by dual numbers" : "; J v by dual numbers";
+    if (std::string_view(report.jacobian).find("J v") == std::string_view::npos) report.jacobian += report.jacobian.empty() ? "J v by dual numbers" : "; J v by dual numbers";
     shifted_ = [f, u](real_t<T> c) { return jacobian_operator(f, u, c); };
     plain_.emplace(shifted_(0));
   }

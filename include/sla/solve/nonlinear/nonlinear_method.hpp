@@ -34,21 +34,24 @@ public:
   template <PreconditionerOptions P>
     requires(!std::same_as<P, operator_type>)
   jacobian_preconditioner(P const& p)  // NOLINT
-      : options_(detail::shared_of<P const>(p)), make_([](void const* of, sparse_tensor<double> const& J) { return applied(static_cast<P const*>(of)->setup(J), J.rows()); }) {
+      : options_(detail::shared_of<P const>(p)), make_([](void const* of, sparse_tensor<double> const& J) -> std::shared_ptr<void const> {
+          return detail::shared_of<dependent_t<operator_type, P> const>(applied(static_cast<P const*>(of)->setup(J), J.rows()));
+        }) {
     if constexpr (requires { P::name; }) name_ = P::name;
   }
   explicit operator bool() const { return make_ || fixed_; }
   std::string const& name() const { return name_; }
   bool needs_jacobian() const { return bool(make_); }
   /// Law: it needs none.
-  std::shared_ptr<operator_type const> const& fixed() const { return fixed_; }
+  template <class X>
+  auto fixed() const {
+    return std::static_pointer_cast<dependent_t<operator_type, X> const>(fixed_);
+  }
   /// M of J. Errors: value_error, if J is complex; those of the set-up.
   template <class T>
-  dependent_t<operator_type, T> setup(sparse_tensor<T> const& J) const {
-    if constexpr (std::same_as<T, double>)
-      return make_(options_.get(), J);
-    else if constexpr (!is_complex<T>)
-      return make_(options_.get(), cast<double>(J));
+  std::shared_ptr<dependent_t<operator_type, T> const> setup(sparse_tensor<T> const& J) const {
+    if constexpr (!is_complex<T>)
+      return std::static_pointer_cast<dependent_t<operator_type, T> const>(make_(options_.get(), cast<double>(J)));
     else
       throw value_error(text("{.precondition = ", name_, "{}}: a preconditioner is made of real Jacobians; for complex u take newton{}"));
   }
@@ -57,7 +60,7 @@ private:
   template <class M>
   static dependent_t<operator_type, M> applied(M made, index_t n) {
     auto const m = detail::shared_of<M const>(std::move(made));
-    auto const write = [](auto const& by, std::span<double const> r, std::span<double> z) {
+    auto const write = [](auto const& by, auto r, auto z) {
       vector<double> const image = by * borrow(r.data(), index_t(r.size()));
       std::copy(image.begin(), image.end(), z.begin());
     };
@@ -72,23 +75,22 @@ private:
       return {n, n, forth};
     }
   }
-  std::shared_ptr<operator_type const> fixed_;
-  std::shared_ptr<void const> options_;
-  operator_type (*make_)(void const*, sparse_tensor<double> const&) = nullptr;
+  std::shared_ptr<void const> fixed_, options_;
+  std::shared_ptr<void const> (*make_)(void const*, sparse_tensor<double> const&) = nullptr;
   std::string name_ = "preconditioner";
 };
 
 namespace detail {
 /// M of the Jacobian at u, or null, if a method asks for none. Errors: value_error, where entries are asked for on ranks.
 template <class Method, class F, class V>
-std::shared_ptr<linear_operator<double> const> preconditioner_at(Method const& method, F const& f, V const& u, nonlinear_report& report) {
-  jacobian_preconditioner const& p = method.precondition;
+std::shared_ptr<dependent_t<linear_operator<double>, V> const> preconditioner_at(Method const& method, F const& f, V const& u, nonlinear_report& report) {
+  dependent_t<jacobian_preconditioner, V> const& p = method.precondition;
   if (!p) return nullptr;
   report.linear = p.name();
-  if (!p.needs_jacobian()) return p.fixed();
+  if (!p.needs_jacobian()) return p.template fixed<V>();
   if constexpr (is_host_tensor<V>) {
     jacobian_solver<typename V::value_type, std::tuple<>> at_start(method.pattern, 1e-10, {});
-    auto made = detail::shared_of<dependent_t<linear_operator<double>, V> const>(p.setup(at_start.jacobian_at(f, u, report)));
+    auto made = p.setup(at_start.jacobian_at(f, u, report));
     report.jacobian += text(", at u0, for ", p.name());
     return made;
   } else {

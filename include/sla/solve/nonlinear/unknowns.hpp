@@ -167,7 +167,7 @@ public:
   /// "F is nan at element 7", of a value whose norm is none.
   std::string words_of(V const& r) const {
     std::string const words = not_finite_in(r);
-    return words.empty() ? std::string("|F| is too large for a number") : text("F is ", words);
+    return words.empty() ? text("|F| is too large for a number") : text("F is ", words);
   }
   /// dF/du d.
   V slope(V const& u, V const& d) const {
