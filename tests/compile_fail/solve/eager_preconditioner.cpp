@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // apart: solve prints the types of its arguments, and the sentence is that of other programs
-// expect-error: a preconditioner .one of yours is a linear_operator too.
+// expect-error: a preconditioner .of yours, a linear_operator, or options with a .preconditioner_tag..
 #include <algorithm>
 #include <span>
 #include <sla/solve.hpp>
