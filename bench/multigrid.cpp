@@ -261,7 +261,7 @@ int main(int argc, char** argv) {
     if (space) both("Poisson, 7 points", [&] { return problems::poisson<double>({edge, edge, edge}); }, true, few);
     if (plane) both("Poisson, 5 points, shuffled", [&] { return shuffled(problems::poisson<double>({side, side})); }, true, factors);
     if (space) both("Poisson, 7 points, shuffled", [&] { return shuffled(problems::poisson<double>({edge, edge, edge})); }, true, few);
-    if (unknowns == 3e5 && wanted_here("elasticity")) {
+    if (unknowns == 3e5 && wanted_here("elasticity, blocks of 3 x 3")) {
       auto const K = problems::elasticity({46, 46, 46});
       if (updating)
         updates(out, "elasticity, blocks of 3 x 3", K, amg{}, runs);
