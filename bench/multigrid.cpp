@@ -21,11 +21,13 @@
 #include <amgcl/amg.hpp>
 #include <amgcl/backend/builtin.hpp>
 #include <amgcl/coarsening/smoothed_aggregation.hpp>
+#include <amgcl/make_block_solver.hpp>
 #include <amgcl/make_solver.hpp>
 #include <amgcl/relaxation/ilu0.hpp>
 #include <amgcl/relaxation/spai0.hpp>
 #include <amgcl/solver/bicgstab.hpp>
 #include <amgcl/solver/cg.hpp>
+#include <amgcl/value_type/static_matrix.hpp>
 #define SLA_BENCH_AMGCL
 #endif
 #ifdef SLA_BENCH_CHOLMOD
@@ -121,16 +123,18 @@ outcome of_petsc(system_of const& s, PCType what) {
 #endif
 
 #ifdef SLA_BENCH_AMGCL
-template <template <class, class> class Solver, template <class> class Smoother = amgcl::relaxation::spai0>
+/// Value: a number, or a block of them, which AMGCL cuts out of the same rows.
+template <template <class, class> class Solver, template <class> class Smoother = amgcl::relaxation::spai0, class Value = double>
 outcome of_amgcl(system_of const& s) {
-  using Backend = amgcl::backend::builtin<double, int, int>;
-  using Both = amgcl::make_solver<amgcl::amg<Backend, amgcl::coarsening::smoothed_aggregation, Smoother>, Solver<Backend, amgcl::solver::detail::default_inner_product>>;
+  using Backend = amgcl::backend::builtin<Value, int, int>;
+  using Preconditioner = amgcl::amg<Backend, amgcl::coarsening::smoothed_aggregation, Smoother>;
+  using Method = Solver<Backend, amgcl::solver::detail::default_inner_product>;
+  using Both = std::conditional_t<std::same_as<Value, double>, amgcl::make_solver<Preconditioner, Method>, amgcl::make_block_solver<Preconditioner, Method>>;
   auto const range = [](auto const& values) { return amgcl::make_iterator_range(values.data(), values.data() + values.size()); };
   std::vector<double> x(std::size_t(s.A.rows()), 0.0), f(s.b.begin(), s.b.end());
   double const start = ticks();
   typename Both::params options;
   options.solver.tol = s.rtol, options.solver.maxiter = 200;
-  options.precond.coarsening.aggr.block_size = unsigned(s.unknowns);
   Both const both(std::tuple(int(s.A.rows()), range(s.A.pattern().row_ptr), range(s.A.pattern().col), range(s.A.values())), options);
   double const between = ticks();
   auto const [iterations, error] = both(f, x);
@@ -167,7 +171,9 @@ void compare(bench::table& out, wanted const& what, std::string const& problem, 
   else
     ways[0] = [&] { return ours(A, right, bicgstab{.rtol = rtol}, p); };
 #ifdef SLA_BENCH_AMGCL
-  if (symmetric)
+  if (s.unknowns == 3)
+    ways[1] = [&] { return of_amgcl<amgcl::solver::cg, amgcl::relaxation::spai0, amgcl::static_matrix<double, 3, 3>>(s); };
+  else if (symmetric)
     ways[1] = [&] { return of_amgcl<amgcl::solver::cg>(s); };
   else
     ways[1] = [&] { return of_amgcl<amgcl::solver::bicgstab, amgcl::relaxation::ilu0>(s); };
@@ -261,7 +267,7 @@ int main(int argc, char** argv) {
     if (space) both("Poisson, 7 points", [&] { return problems::poisson<double>({edge, edge, edge}); }, true, few);
     if (plane) both("Poisson, 5 points, shuffled", [&] { return shuffled(problems::poisson<double>({side, side})); }, true, factors);
     if (space) both("Poisson, 7 points, shuffled", [&] { return shuffled(problems::poisson<double>({edge, edge, edge})); }, true, few);
-    if (unknowns == 3e5 && wanted_here("elasticity, blocks of 3 x 3")) {
+    if (unknowns == 3e5 && !what.problem.empty() && wanted_here("elasticity, blocks of 3 x 3")) {  // where it is named: peers take minutes
       auto const K = problems::elasticity({46, 46, 46});
       if (updating)
         updates(out, "elasticity, blocks of 3 x 3", K, amg{}, runs);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # sh bench/run.sh [tables] [folder of .mtx and .mtx.gz]: builds the benchmarks, runs them one after the other on an otherwise idle machine, and
-# writes bench/results/*.md; with `multigrid` those of tables alone whose names begin so. About 20 minutes.
+# writes bench/results/*.md; with `multigrid` those of tables alone whose names begin so. About 20 minutes, and longer where peers of multigrid are found.
 set -eu
 cd "$(dirname "$0")/.."
 only=

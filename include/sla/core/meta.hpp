@@ -36,7 +36,8 @@ struct dependent {
   using type = T;
 };
 } // namespace detail
-/// T, as a type that depends on the template parameters P: its members are compiled for those who call a template, and not for all who include it.
+/// T, as a type that depends on the template parameters P: its members are compiled for those who call a template, and not for all who include it;
+/// so it stands around types of the standard library, and their arguments, too.
 template <class T, class... P>
 using dependent_t = typename detail::dependent<T, P...>::type;
 

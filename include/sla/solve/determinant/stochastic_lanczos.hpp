@@ -117,7 +117,8 @@ struct seen_quadrature {
 
   template <std::same_as<lanczos_record> Record>
   void look(Record const& record, double rounding) {
-    auto& [steps, value, change, missing] = static_cast<dependent_t<seen_quadrature, Record>&>(*this);
+    auto& seen = static_cast<dependent_t<seen_quadrature, Record>&>(*this);
+    auto &value = seen.value, &change = seen.change, &missing = seen.missing;
     constexpr double unknown = std::numeric_limits<double>::infinity();
     if (steps == record.rz.size()) return;
     steps = record.rz.size();

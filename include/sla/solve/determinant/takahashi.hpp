@@ -10,6 +10,7 @@
 
 #include <sla/adapter/eigen.hpp>
 #include <sla/core/error.hpp>
+#include <sla/core/meta.hpp>
 #include <sla/solve/seam/factorization.hpp>
 
 namespace sla::detail {

@@ -150,7 +150,7 @@ struct tensor_world {
           throw shape_error(text("solve(A, b): A is ", a.rows(), " x ", a.cols(), ", b is ", to_string(b.extents()), "; axis ", axis, " of b should be ", range[axis]));
     } else {
       static_assert(E::rank == 1 || E::rank == 2, "sla: solve(A, b) with an operator of yours: b has one axis, and perhaps one of right-hand sides");
-      if constexpr (requires { a.rows() != a.cols(); })
+      if constexpr (requires { a.rows() != a.cols(); })  // the message has both
         if (b.extents()[0] != a.rows())
           throw shape_error(text("solve(A, b): A is an operator of ", a.rows(), " x ", a.cols(), ", b is ", to_string(b.extents()), "; axis 0 of b should be ", a.rows()));
     }

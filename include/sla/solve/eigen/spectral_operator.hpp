@@ -100,6 +100,10 @@ struct multiply_by_solving {
     return f(set(y, between));
   }
 };
+template <class Multiply>
+inline constexpr bool multiplies_by_solving = false;  ///< to a tolerance, where factors are as good as rounding
+template <class Space, class B, class V>
+inline constexpr bool multiplies_by_solving<multiply_by_solving<Space, B, V>> = true;
 
 /// How far the shift of (A - sigma B)^-1 is moved where sigma is a value, nearly: other values are known to rounding times the largest value of the inverse, so
 /// that the nearest may not be nearer than this. The cube root of rounding leaves two thirds of the digits. u, v: room for vectors.

@@ -54,7 +54,7 @@ struct basic_lanczos {
       auto const found = detail::restarted<detail::hermitian_problem>(process, int(k), rule, op.inverted, op.key, op.to_a, scale);
       auto vectors = process.combined(found.vectors());
       index_t applications = op.by.empty() ? 0 : process.products();
-      if constexpr (detail::is_near<W> && detail::is_solved_with<Problem, W>) if (op.by == "minres") {
+      if constexpr (detail::is_near<W> && detail::multiplies_by_solving<decltype(op.multiply)>) {
         // What solves leave of the images of the basis stands beside the largest of them. One more solve with each vector leaves it beside the distance from sigma.
         detail::orthonormal_list<Capacity, std::remove_cvref_t<decltype(space)>, V, std::remove_cvref_t<decltype(inner)>, std::remove_cvref_t<decltype(random)>> refined(space, inner, random);
         for (int j = 0; j < int(vectors.size()); ++j)

@@ -2,9 +2,11 @@
 // What `try_least_squares` tells: the report of a solve, whose true residual is |A^H r| / (|A| |r|), and what else is to be known of x.
 #pragma once
 
+#include <concepts>
 #include <ostream>
 #include <vector>
 
+#include <sla/core/meta.hpp>
 #include <sla/solve/seam/report.hpp>
 
 namespace sla {
@@ -27,9 +29,7 @@ struct least_squares_report : report {
   double damping = 0;
 
   /// The most of any item.
-  template <class = void>
   double residual_norm() const { return most(&numbers::residual_norm); }
-  template <class = void>
   double condition() const { return most(&numbers::condition); }
 
 private:

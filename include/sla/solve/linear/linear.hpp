@@ -83,7 +83,7 @@ constexpr bool require_members() {
   static_assert(has_max_iterations, "sla: solve(A, b, method): the method has no member `max_iterations`: int max_iterations = default_rule().max_iterations");
   static_assert(has_watch, "sla: solve(A, b, method): the method has no member `watch`: observer watch = {}, which sees every iteration");
   static_assert(has_flags, "sla: solve(A, b, method): the members `needs_definite`, `needs_hermitian` and `needs_square` of a method are, where it has them, static constexpr bool");
-  static_assert(has_measure, "sla: solve(A, b, method): the member `measure` of the method is a type with name, numbers(...) and sum(...), as residual_of_system in sla/solve/seam/measure.hpp");
+  static_assert(has_measure, "sla: solve(A, b, method): the member `measure` of the method is a type with a `name`, as residual_of_system in sla/solve/seam/measure.hpp");
   static_assert(!has_name || is_named, "sla: solve(A, b, method, preconditioner): the member `name` of a preconditioner is, where it has one, static constexpr char const*, which reports print");
   static_assert(is_set_up, "sla: solve(A, b, method, preconditioner): the preconditioner has no member `setup(A)` that takes such an A, and makes what stands left of * in M * r: Preconditioner in "
                            "sla/solve/seam/method.hpp");

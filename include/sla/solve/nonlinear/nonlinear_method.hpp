@@ -50,8 +50,11 @@ public:
   /// M of J. Errors: value_error, if J is complex; those of the set-up.
   template <class T>
   std::shared_ptr<dependent_t<operator_type, T> const> setup(sparse_tensor<T> const& J) const {
-    if constexpr (!is_complex<T>)
-      return std::static_pointer_cast<dependent_t<operator_type, T> const>(make_(options_.get(), cast<double>(J)));
+    using Operator = dependent_t<operator_type, T>;
+    if constexpr (std::same_as<T, double>)
+      return std::static_pointer_cast<Operator const>(make_(options_.get(), J));
+    else if constexpr (!is_complex<T>)
+      return std::static_pointer_cast<Operator const>(make_(options_.get(), cast<double>(J)));
     else
       throw value_error(text("{.precondition = ", name_, "{}}: a preconditioner is made of real Jacobians; for complex u take newton{}"));
   }

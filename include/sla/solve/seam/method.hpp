@@ -52,13 +52,15 @@ inline constexpr bool has_watch = requires(M const& m) {
 };
 /// Is what it may say of itself, but need not, a constant that can be read? `name` of a preconditioner is such a thing, too.
 template <class O>
-inline constexpr bool has_readable_name = !requires { &O::name; } || has_name<O>;
+inline constexpr bool has_readable_name = !requires { O::name; } || has_name<O>;
 template <class M>
-inline constexpr bool has_readable_flags = (!requires { &M::needs_definite; } || requires { typename std::bool_constant<M::needs_definite>; }) &&
-                                           (!requires { &M::needs_hermitian; } || requires { typename std::bool_constant<M::needs_hermitian>; }) &&
-                                           (!requires { &M::needs_square; } || requires { typename std::bool_constant<M::needs_square>; });
+inline constexpr bool has_readable_flags =
+    ((!requires { &M::needs_definite; } && !requires { typename M::needs_definite; }) || requires { typename std::bool_constant<M::needs_definite>; }) &&
+    ((!requires { &M::needs_hermitian; } && !requires { typename M::needs_hermitian; }) || requires { typename std::bool_constant<M::needs_hermitian>; }) &&
+    ((!requires { &M::needs_square; } && !requires { typename M::needs_square; }) || requires { typename std::bool_constant<M::needs_square>; });
+/// A type with a name, whose `numbers` and `sum` are looked at where they are called; no object.
 template <class M>
-inline constexpr bool has_named_measure = !requires { typename M::measure; } || requires { requires has_name<typename M::measure>; };
+inline constexpr bool has_named_measure = !requires { &M::measure; } && (!requires { typename M::measure; } || requires { requires has_name<typename M::measure>; });
 /// Names others: a direct method is refinement with factors as its preconditioner; the automatic one takes any.
 template <class M>
 inline constexpr bool names_others = std::same_as<M, automatic> || requires(M const& m) { m.method(), m.preconditioner(); };

@@ -238,7 +238,7 @@ amg_matrix<T> multiplied_at_once(amg_matrix<T> const& A, amg_matrix<T> const& B)
   return {Matrix(n, B.cols()), detail::shared_of<amg_pattern const>(amg_pattern{n, B.cols(), std::move(row_ptr), std::move(columns)}), std::move(numbers)};
 }
 
-/// The values of A B on its pattern: the same, row by row, of which none is looked for again.
+/// The values of A B on its pattern, row by row, of which no entry is looked for again. Law: the pattern has every entry of A B.
 template <class T>
 amg_matrix<T> multiplied_on(std::shared_ptr<amg_pattern const> const& pattern, amg_matrix<T> const& A, amg_matrix<T> const& B) {
   index_t const n = A.rows();
