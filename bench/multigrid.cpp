@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <concepts>
 #include <functional>
+#include <type_traits>
 
 #include <Eigen/IterativeLinearSolvers>
 #include <Eigen/Sparse>
@@ -216,7 +218,6 @@ void compare(bench::table& out, wanted const& what, std::string const& problem, 
   row.push_back(best > 0 ? bench::spread(total[0] / total[best], 2) : "");
   row.insert(row.end(), ratios.begin(), ratios.end());
   out.row(row);
-  std::cout.flush();
 }
 
 /// A row of what `update` takes, to new values on the same pattern.
@@ -229,7 +230,6 @@ void updates(bench::table& out, std::string const& problem, Matrix const& A, P c
     if (k >= 0) setup.add(t[0]), first.add(t[1]), later.add(t[2]);
   }
   out.row({problem, text(A.rows() * Matrix::shape_type::block_rows), bench::spread(setup, 1, 1e3), bench::spread(first, 1, 1e3), bench::spread(later, 1, 1e3), bench::spread(first / setup, 2), bench::spread(later / setup, 2)});
-  std::cout.flush();
 }
 }  // namespace
 

@@ -33,7 +33,7 @@ public:
   }
 
 private:
-  std::shared_ptr<void const> plan_;
+  std::shared_ptr<void const> plan_;  ///< a jacobian_plan, whose type readers of this header need not compile
 };
 
 namespace detail {

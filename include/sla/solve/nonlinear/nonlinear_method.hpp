@@ -78,7 +78,7 @@ private:
       return {n, n, forth};
     }
   }
-  std::shared_ptr<void const> fixed_, options_;
+  std::shared_ptr<void const> fixed_, options_;  ///< a linear_operator<double>, whose type readers of this header need not compile; a P
   std::shared_ptr<void const> (*make_)(void const*, sparse_tensor<double> const&) = nullptr;
   std::string name_ = "preconditioner";
 };

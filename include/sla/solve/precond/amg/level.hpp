@@ -204,7 +204,7 @@ bool is_hermitian(amg_matrix<T> const& A) {
   return e.holds && e.before == e.behind;
 }
 
-/// The levels for A, which is_hermitian or not; with `kept`, by the aggregates and symbolic products of a matrix of the same pattern. Where A is not Hermitian,
+/// The levels for A, of which the caller knows whether it is Hermitian; with `kept`, by the aggregates and symbolic products of a matrix of the same pattern. Where A is not Hermitian,
 /// aggregates are those of A + A^H, and the restriction is the adjoint of A^H's prolongation: one that is smoothed by A would make
 /// coarse matrices of transport unstable (Sala and Tuminaro 2008). A coarsener, where there is one, finds all anew.
 /// Automatic coarsening takes constants and the AMLI-cycle where aggregates have four rows or more and all couplings pull the same way: couplings of one
