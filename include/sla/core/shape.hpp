@@ -75,7 +75,7 @@ private:
 template <index_t... E>
 std::string to_string(Extents<E...> const& extents) {
   std::string out;
-  for (int a = 0; a < extents.rank; ++a) out += (a ? " x " : "") + std::to_string(extents[a]);
+  for (int a = 0; a < extents.rank; ++a) out += text(a ? " x " : "", extents[a]);
   return extents.rank ? out : "scalar";
 }
 

@@ -79,7 +79,7 @@ void require_agreement(any_communicator& c, char const* call, char const* what, 
     if (!std::equal(first.begin(), first.end() - 1, other.begin())) {
       auto const list = [](std::span<index_t const> numbers) {
         std::string out;
-        for (index_t n : numbers.first(Count)) out += (out.empty() ? "" : ", ") + std::to_string(n);
+        for (index_t n : numbers.first(Count)) out += text(out.empty() ? "" : ", ", n);
         return out;
       };
       throw shape_error(text(call, ": the ranks disagree about the sizes of their argument (", what, "): rank 0 has ", list(first),

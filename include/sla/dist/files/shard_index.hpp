@@ -73,8 +73,8 @@ public:
     index_t at = 0;
     auto const list = [](std::vector<index_t> const& numbers) {
       std::string out;
-      for (index_t n : numbers) out += (out.empty() ? "" : ",") + std::to_string(n);
-      return "[" + out + "]";
+      for (index_t n : numbers) out += text(out.empty() ? "" : ",", n);
+      return text("[", out, "]");
     };
     auto const add = [&](std::string const& name, char const* dtype, index_t width, std::vector<index_t> const& shape) {
       index_t bytes = width;
@@ -105,12 +105,12 @@ public:
       }
     // The checksums are of the header too, which tells how many there are: it has room for any number.
     index_t const data = at;
-    std::string json = metadata + "}" + arrays;
+    std::string json = text(metadata, "}", arrays);
     std::size_t const length_of_json = (json.size() + 160) / 8 * 8;
     content_ = 8 + index_t(length_of_json) + data;
     arrays.clear();
     add("crc32c", "U32", 4, {checked_pieces(content_)});
-    json += arrays + "}";
+    json += text(arrays, "}");
     json.resize(length_of_json, ' ');
     std::uint64_t const length = json.size();
     head_.assign(reinterpret_cast<char const*>(&length), 8);
@@ -154,13 +154,13 @@ struct shard_index {
     for (saved_tensor const& t : tensors) {
       out += text(t.sparse ? "sparse " : "dense ", t.is_double ? "F64 " : "F32 ", t.complex ? "complex " : "real ", t.scattered ? "scattered " : "ranges ");
       out += text(t.axis, " ", t.shape.size());
-      for (index_t n : t.shape) out += " " + std::to_string(n);
+      for (index_t n : t.shape) out += text(" ", n);
       out += "\n";
     }
     out += text("shards ", shards.size(), "\n");
     for (saved_shard const& s : shards) {
       out += std::to_string(s.checksum);
-      for (auto const& n : s.counts) out += " " + std::to_string(n.rows) + " " + std::to_string(n.entries);
+      for (auto const& n : s.counts) out += text(" ", n.rows, " ", n.entries);
       out += "\n";
     }
     return out + text("crc32c ", crc32c(out.data(), out.size()), "\n");

@@ -65,8 +65,8 @@ private:
 };
 
 /// A line per part where they are few, and the sums.
-template <class = void>
-std::ostream& operator<<(std::ostream& out, partition_report const& r) {
+template <class Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, partition_report const& r) {
   using part = partition_report::part;
   if (r.parts.size() <= 16)
     for (std::size_t n = 0; n < r.parts.size(); ++n) {

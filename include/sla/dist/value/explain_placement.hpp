@@ -47,7 +47,7 @@ std::string interval_words(std::vector<index_t> indices) {
   if (indices.empty()) return "nothing";
   std::string out;
   for (auto const& [first, last] : intervals_of(std::move(indices)))
-    out += (out.empty() ? "" : ",") + std::to_string(first) + (last > first ? "-" + std::to_string(last) : "");
+    out += last > first ? text(out.empty() ? "" : ",", first, "-", last) : text(out.empty() ? "" : ",", first);
   return out;
 }
 
@@ -89,21 +89,21 @@ std::string explain(X const& x, std::size_t lines = 64) {
   auto const words = detail::placement_words_of(placements_of_t<X>{});
   std::vector<std::vector<dependent_t<std::string, X>>> table(1);
   std::string title, notes;
-  for (int d = 0; d < Facts::value.rank; ++d) title += (d ? " x " : "") + std::to_string(Facts::whole(x, d));
-  title = (title.empty() ? "a number" : title) + " on";
+  for (int d = 0; d < Facts::value.rank; ++d) title += text(d ? " x " : "", Facts::whole(x, d));
+  title = text(title.empty() ? "a number" : title, " on");
   table[0].push_back("rank");
   for (int a = 0; a < Mesh::rank; ++a) {
     auto const name = std::string(Mesh::name(a));
-    title += " " + name + "=" + std::to_string(x.mesh().size(a)) + " " + words[std::size_t(a)] + (a + 1 < Mesh::rank ? "," : "");
+    title += text(" ", name, "=", x.mesh().size(a), " ", words[std::size_t(a)], a + 1 < Mesh::rank ? "," : "");
     table[0].push_back(name);
     auto const kind = Facts::value.on[a].kind;
-    if (kind == placement_kind::partial || kind == placement_kind::ghost_partial) notes += (notes.empty() ? "a term over " : ", a term over ") + name;
-    if (kind == placement_kind::varying) notes += (notes.empty() ? "its own along " : ", its own along ") + name;
-    if (kind == placement_kind::ghost) notes += std::string(notes.empty() ? "" : ", ") + "and copies of its halo along " + name;
-    if (kind == placement_kind::hyper) notes += std::string(notes.empty() ? "" : ", ") + "its entries along " + name;
-    if (kind == placement_kind::untyped) notes += (notes.empty() ? "not known along " : ", not known along ") + name;
+    if (kind == placement_kind::partial || kind == placement_kind::ghost_partial) notes += text(notes.empty() ? "" : ", ", "a term over ", name);
+    if (kind == placement_kind::varying) notes += text(notes.empty() ? "" : ", ", "its own along ", name);
+    if (kind == placement_kind::ghost) notes += text(notes.empty() ? "" : ", ", "and copies of its halo along ", name);
+    if (kind == placement_kind::hyper) notes += text(notes.empty() ? "" : ", ", "its entries along ", name);
+    if (kind == placement_kind::untyped) notes += text(notes.empty() ? "" : ", ", "not known along ", name);
   }
-  for (int d = 0; d < Facts::value.rank; ++d) table[0].push_back("dimension " + std::to_string(d));
+  for (int d = 0; d < Facts::value.rank; ++d) table[0].push_back(text("dimension ", d));
   table[0].push_back(notes.empty() ? "" : "holds");
   for (std::size_t n = 0; n < all.size() && n < lines; ++n) {
     std::vector<dependent_t<std::string, X>> row = {std::to_string(all[n].rank)};
@@ -115,14 +115,14 @@ std::string explain(X const& x, std::size_t lines = 64) {
   std::vector<std::size_t> width(table[0].size());
   for (auto const& row : table)
     for (std::size_t c = 0; c < row.size(); ++c) width[c] = (std::max)(width[c], row[c].size());
-  std::string out = title + "\n";
+  std::string out = text(title, "\n");
   for (auto const& row : table) {
     std::string line;
-    for (std::size_t c = 0; c < row.size(); ++c) line += row[c] + std::string(width[c] - row[c].size() + 2, ' ');
+    for (std::size_t c = 0; c < row.size(); ++c) line += row[c], line.append(width[c] - row[c].size() + 2, ' ');
     line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
+    out += text(line, "\n");
   }
-  if (all.size() > lines) out += "and " + std::to_string(all.size() - lines) + " ranks more\n";
+  if (all.size() > lines) out += text("and ", all.size() - lines, " ranks more\n");
   return out;
 }
 
@@ -144,7 +144,7 @@ void draw_placement(std::ostream& out, X const& x, picture_options const& option
   std::map<std::pair<intervals, intervals>, std::string> parts;
   for (auto const& s : all) {
     auto& ranks = parts[{along(s, 0), along(s, 1)}];
-    ranks += (ranks.empty() ? "" : " ") + std::to_string(s.rank);
+    ranks += text(ranks.empty() ? "" : " ", s.rank);
   }
   bool dashed = false;
   for (int a = 0; a < Facts::value.axes; ++a) {

@@ -55,8 +55,8 @@ struct gradient_check {
   std::string message;  ///< the outcome in a sentence
 };
 
-template <class = void>
-std::ostream& operator<<(std::ostream& out, gradient_check const& c) {
+template <class Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, gradient_check const& c) {
   auto const flags = out.flags();
   auto const precision = out.precision();
   auto const cell = [&](double v) { out.width(12), out << v; };

@@ -58,8 +58,8 @@ struct eigen_report {
 };
 
 /// One line: "lobpcg + amg: 4 smallest converged in 9 iterations, true residuals at most 3.1e-09 (asked 1e-08), ...".
-template <std::same_as<eigen_report> R>
-std::ostream& operator<<(std::ostream& out, R const& r) {
+template <class Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, eigen_report const& r) {
   out << r.method;
   if (!r.preconditioner.empty()) out << " + " << r.preconditioner;
   std::size_t done = 0, rounded = 0;

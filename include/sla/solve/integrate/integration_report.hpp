@@ -33,8 +33,8 @@ struct integration_report {
 };
 
 /// One line: "theta: 40 of 40 steps to t = 0.1, largest true residual 2e-15 (step 1), 40 Newton iterations, 1 Jacobian set up, 40 linear solves by ldlt, 3 ms".
-template <class = void>
-std::ostream& operator<<(std::ostream& out, integration_report const& r) {
+template <class Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, integration_report const& r) {
   out << r.method << ": " << r.steps << " of " << r.steps_asked << " steps, to t = " << r.time;
   auto const digits = out.precision(2);
   out << ", largest true residual " << r.largest_residual << " (step " << r.largest_residual_step << ")";

@@ -67,7 +67,7 @@ template <class F>
 decltype(auto) named_least_squares(F const& f) {
   auto const renamed = [](std::string const& what) {
     std::string_view const words = what;
-    return words.starts_with("solve(A, b") || words.starts_with("solve: ") ? "least_squares" + what.substr(5) : what;
+    return words.starts_with("solve(A, b") || words.starts_with("solve: ") ? text("least_squares", words.substr(5)) : what;
   };
   try {
     return f();

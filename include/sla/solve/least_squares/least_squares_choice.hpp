@@ -34,7 +34,7 @@ public:
   template <class V, class Place>
   auto solve(A const& a, V const& b, Place const& place, bool history) {
     auto const chosen = [](auto&& s, std::string const& why) {
-      s.report.choice = "chosen for: " + why + (s.report.choice.empty() ? "" : "; " + s.report.choice);
+      s.report.choice = text("chosen for: ", why, s.report.choice.empty() ? "" : "; ", s.report.choice);
       return std::move(s);
     };
     if constexpr (Readable<A>) {

@@ -43,8 +43,8 @@ private:
 };
 
 /// One line: that of a report, then |r| and the condition number.
-template <class = void>
-std::ostream& operator<<(std::ostream& out, least_squares_report const& r) {
+template <class Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, least_squares_report const& r) {
   out << static_cast<report const&>(r);
   auto const digits = out.precision(2);
   out << "; |r| = " << r.residual_norm();

@@ -122,7 +122,7 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
       return out;
     }
     if (p.rows <= 1500)
-      return {{{candidate::ldlt, max_iterations}, {candidate::cg_jacobi, max_iterations}, {candidate::lu, max_iterations}}, why + ", of few rows"};
+      return {{{candidate::ldlt, max_iterations}, {candidate::cg_jacobi, max_iterations}, {candidate::lu, max_iterations}}, text(why, ", of few rows")};
     if (affordable) {
       // Sweeps go row by row on one thread: worth three steps of CG in a cache and in good order, far more in memory that threads share.
       bool const swept = p.rows <= 200000 && !(elliptic && grid == grid_guess::none);
@@ -136,16 +136,16 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
     if (!ordered) out.steps.erase(out.steps.begin() + 1);
     return with_multigrid(std::move(out), candidate::cg_amg);
   }
-  std::string const why = p.hermitian ? symmetry + ", not definite" : p.symmetric ? "complex symmetric" : "not " + symmetry;
+  std::string const why = p.hermitian ? text(symmetry, ", not definite") : p.symmetric ? "complex symmetric" : text("not ", symmetry);
   if (p.hermitian) {
-    if (!affordable) return {{{candidate::minres_row_norms, max_iterations}}, why + ", too large for factors"};
+    if (!affordable) return {{{candidate::minres_row_norms, max_iterations}}, text(why, ", too large for factors")};
     Candidates out{{{candidate::ldlt, max_iterations}, {candidate::lu, max_iterations}, {candidate::minres_row_norms, max_iterations}}, why};
     if (minres_pays) out.steps.insert(out.steps.begin(), minres_while);
     return out;
   }
   attempt const gmres_while{candidate::gmres_row_norms, max_iterations, max_iterations, false, 300};  // ten restarts tell: it stagnates for good where b is not in the range of A
   if (p.zero_diagonals > 0) {
-    Candidates out{{{candidate::lu, max_iterations}, gmres_while, {candidate::bicgstab_ilu0, max_iterations}}, why + ", zeros on the diagonal"};
+    Candidates out{{{candidate::lu, max_iterations}, gmres_while, {candidate::bicgstab_ilu0, max_iterations}}, text(why, ", zeros on the diagonal")};
     if (!countable) out.steps.erase(out.steps.begin());
     return out;
   }

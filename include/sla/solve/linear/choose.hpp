@@ -305,12 +305,12 @@ solution<V> engine<A, automatic, none>::try_all(A const& a, V const& b, Options 
   }
   std::string tried;
   for (std::size_t n = 0; n < failures.size(); ++n)
-    if (!best || n != of_best) tried += (tried.empty() ? "" : ", ") + failures[n];
+    if (!best || n != of_best) tried += text(tried.empty() ? "" : ", ", failures[n]);
   found_.with([next = at == steps.size() ? 0 : at, &order = steps](found& f) { f.at = next, f.steps = order; });
   if (!best) throw setup_refused(text("solve: no method of the automatic choice works for this matrix (", candidates_.why, "): ", tried));
   report& out = best->report;
   if (singular && out.reason() != reason::singular) out.choice.clear();  // what it advises in its own case, a method that was tried
-  out.choice = "chosen for: " + candidates_.why + (tried.empty() ? "" : "; tried: " + tried) + (out.choice.empty() ? "" : "; " + out.choice);
+  out.choice = text("chosen for: ", candidates_.why, tried.empty() ? "" : "; tried: ", tried, out.choice.empty() ? "" : "; ", out.choice);
   out.seconds_setup = setup, out.seconds_solve = solve;
   if (singular)
     for (progress& item : out.items)

@@ -51,10 +51,10 @@ struct branch_report : nonlinear_report {
 };
 
 /// One line: "trace_branch: 1 fold in 40 steps, all that were asked for, largest true residual 2e-12, 97 Newton iterations, 2 steps halved, 120 Jacobians by ..., 5 ms".
-template <class = void>
-std::ostream& operator<<(std::ostream& out, branch_report const& r) {
+template <class Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, branch_report const& r) {
   auto const digits = out.precision(2);
-  auto const counted = [&](int n, char const* one, char const* many) -> std::ostream& { return out << n << ' ' << (n == 1 ? one : many); };
+  auto const counted = [&](int n, char const* one, char const* many) -> auto& { return out << n << ' ' << (n == 1 ? one : many); };
   counted((out << r.method << ": ", r.folds), "fold in ", "folds in ");
   counted(r.steps, "step", "steps") << ", " << r.why << ", largest true residual " << r.true_residual << ", ";
   counted(r.newton_iterations, "Newton iteration, ", "Newton iterations, ");

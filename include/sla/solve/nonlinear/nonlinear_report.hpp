@@ -42,9 +42,9 @@ struct nonlinear_report {
 };
 
 /// One line: "newton: converged in 4 iterations, true residual 3e-12 of 0.05 (asked 1e-10), 5 F, 4 Jacobians of 5 colours, 4 linear solves by cg + amg, 21 ms".
-template <class = void>
-std::ostream& operator<<(std::ostream& out, nonlinear_report const& r) {
-  auto const counted = [&](int n, char const* one, char const* many) -> std::ostream& { return out << n << ' ' << (n == 1 ? one : many); };
+template <class Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, nonlinear_report const& r) {
+  auto const counted = [&](int n, char const* one, char const* many) -> auto& { return out << n << ' ' << (n == 1 ? one : many); };
   out << r.method << ": " << to_string(r.state) << (r.converged() ? " in " : " after ");
   auto const digits = out.precision(2);
   counted(r.steps, "iteration", "iterations") << ", true " << r.measure << ' ' << r.true_residual << " of " << r.first_residual << " (asked " << r.rtol;

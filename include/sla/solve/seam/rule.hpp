@@ -112,9 +112,9 @@ template <class = void>
 void require_sensible(char const* name, relative_tolerance const& rtol, double atol, int max_iterations) {
   auto const given = [name](char const* option, double value) { return text(name, "{.", option, " = ", value, "}: "); };
   if (!(rtol.of_double >= 0 && rtol.of_double < 1))
-    throw value_error(given("rtol", rtol.of_double) + text("a relative tolerance is at least 0 and less than 1, as in ", name,
-                                                 "{.rtol = 1e-8}; the number of iterations is .max_iterations"));
-  if (!(atol >= 0 && atol - atol == 0)) throw value_error(given("atol", atol) + "a tolerance of |b - A x| is a number from 0 on; 0 leaves it to .rtol");
+    throw value_error(text(given("rtol", rtol.of_double), "a relative tolerance is at least 0 and less than 1, as in ", name,
+                           "{.rtol = 1e-8}; the number of iterations is .max_iterations"));
+  if (!(atol >= 0 && atol - atol == 0)) throw value_error(text(given("atol", atol), "a tolerance of |b - A x| is a number from 0 on; 0 leaves it to .rtol"));
   if (max_iterations < 0) throw value_error(text(name, "{.max_iterations = ", max_iterations, "}: a limit is a number from 0 on, such as 10000"));
 }
 /// The options of a method, if their numbers make sense.

@@ -246,7 +246,8 @@ private:
   static std::string described() {
     std::string out;
     for (int a = 0; a < rank; ++a) {
-      out += (a ? " x " : "") + std::string(name(a)) + "=";
+      out += a ? " x " : "";
+      out += name(a), out += '=';
       out += static_size(a) == dyn ? "dyn" : std::to_string(static_size(a));
     }
     return out;

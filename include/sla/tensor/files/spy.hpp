@@ -34,7 +34,7 @@ public:
   template <class = void>
   friend std::ostream& operator<<(std::ostream& out, spy_picture const& p) {
     constexpr int bits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
-    std::string const border = "+" + std::string(std::size_t((p.width_ + 1) / 2), '-') + "+\n";
+    std::string const border = text("+", std::string(std::size_t((p.width_ + 1) / 2), '-'), "+\n");
     out << p.caption_ << '\n' << border;
     for (index_t i = 0; i < p.height_; i += 4) {
       std::string line = "|";

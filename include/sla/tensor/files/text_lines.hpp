@@ -101,10 +101,10 @@ private:
   static bool is_blank(char c) { return c == ' ' || c == '\t'; }
   [[noreturn]] void fail_at(std::string_view token, std::string const& expected) const {
     std::size_t const at = token.empty() ? at_ : std::size_t(token.data() - buffer_.data());
-    std::string const found = token.size() > 40 ? std::string(token.substr(0, 40)) + "..." : std::string(token);
+    std::string const found = token.size() > 40 ? text(token.substr(0, 40), "...") : std::string(token);
     throw io_error(name_, line_, at - begin_ + 1,
                    text("expected ", expected, ", found ",
-                        !found.empty() ? "'" + found + "'"
+                        !found.empty() ? text("'", found, "'")
                         : ended_       ? "the end of the file"
                                        : "the end of the line"));
   }
