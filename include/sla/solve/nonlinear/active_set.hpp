@@ -84,6 +84,10 @@ struct bounds_of {
 /// How an element is held: by neither bound, the lower or the upper one.
 enum class held_by : signed char { none, low, high };
 
+/// How each element of a V is held.
+template <class V>
+using held_elements = std::vector<dependent_t<held_by, V>>;
+
 /// f(n) for each element that this process has, as a vector like u.
 template <class V, class F>
 V by_element(V const& u, F const& f) {
@@ -97,7 +101,7 @@ V by_element(V const& u, F const& f) {
 template <class V>
 struct complementarity {
   V value;
-  std::vector<dependent_t<held_by, V>> held;
+  held_elements<V> held;
 
   complementarity(bounds_of<V> const& b, V const& c, V const& u, V const& r) : value(u), held(std::size_t(own_size(u)), held_by::none) {
     auto* const to = own_numbers(value);
@@ -115,7 +119,7 @@ struct complementarity {
 
 /// J with the rows and columns of held elements taken out, and c on their diagonal: symmetric where J is.
 template <class T, class V>
-sparse_tensor<T> without_held(sparse_tensor<T> const& J, std::vector<held_by> const& held, V const& c) {
+sparse_tensor<T> without_held(sparse_tensor<T> const& J, held_elements<V> const& held, V const& c) {
   sparse_tensor<T> K = J;
   auto const view = K.pattern().view();
   parallel_ranges(K.rows(), [&, values = K.values().data()](index_t first, index_t last) {
@@ -130,12 +134,12 @@ sparse_tensor<T> without_held(sparse_tensor<T> const& J, std::vector<held_by> co
 }
 /// 1 where an element is held, or free.
 template <class V>
-V indicator(V const& like, std::vector<held_by> const& held, held_by by) {
+V indicator(V const& like, held_elements<V> const& held, held_by by) {
   return by_element(like, [&](index_t n) { return typename V::value_type(held[std::size_t(n)] == by); });
 }
 /// Ready to solve with the Jacobian that was looked at, without what is held.
 template <class Solver, class V>
-void set_up_held(Solver& solver, std::vector<held_by> const& held, V const& c) {
+void set_up_held(Solver& solver, held_elements<V> const& held, V const& c) {
   if constexpr (requires { solver.jacobian(); })
     solver.set_up(without_held(solver.jacobian(), held, c));
   else
@@ -157,7 +161,7 @@ V scales(Solver const& solver, V const& like) {
 }
 /// x where the element is held, else y.
 template <class V>
-V where_held(std::vector<held_by> const& held, V const& x, V y) {
+V where_held(held_elements<V> const& held, V const& x, V y) {
   auto* const to = own_numbers(y);
   for (index_t n = 0; n < own_size(y); ++n)
     if (held[std::size_t(n)] != held_by::none) to[n] = own_numbers(x)[n];

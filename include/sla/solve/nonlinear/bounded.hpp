@@ -23,7 +23,7 @@ namespace detail {
 template <class V>
 struct bounded_state {
   nonlinear_report report;
-  std::vector<held_by> held;
+  held_elements<V> held;
   std::optional<V> is_free, at_low, c;
   std::string weak;  ///< the first element at a bound where F vanishes too
   int weak_count = 0;
