@@ -13,6 +13,7 @@
 #include <sla/core/held.hpp>
 #include <sla/exec/host.hpp>
 #include <sla/solve/precond/amg/amg_report.hpp>
+#include <sla/solve/precond/amg/blocks/block_levels.hpp>
 #include <sla/solve/precond/amg/cycle.hpp>
 #include <sla/solve/precond/amg/nodes.hpp>
 #include <sla/solve/precond/amg/sweeps.hpp>
@@ -43,6 +44,7 @@ using level_scalar_t = typename level_scalar<Stored, T>::type;
 template <class T>
 void apply_levels(amg_hierarchy<T> const& levels, kernel_t<T> const* x, kernel_t<T>* out) {
   if (levels.grid) return levels.grid->apply(x, out);
+  if (levels.blocks) return levels.blocks->apply(x, out);
   if constexpr (!is_complex<T>)
     if (levels.packed) return packed_apply(*levels.packed, x, out);
   levels.with_work([&](amg_work<T>& work) {
@@ -201,9 +203,26 @@ private:
     return items;
   }
 
+  /// Levels of blocks, which are found anew for new values.
+  template <class F>
+  void add_blocks(sparse_tensor<T, S, F> const& A, std::vector<Levels>& items) const {
+    if constexpr (S::block_rows > 1 && S::block_rows <= 6 && !is_complex<T>)
+      if (detail::wants_blocks(options_, rows_)) {
+        auto o = options_;
+        if (o.coarsening == amg_coarsening::automatic) o.coarsening = amg_coarsening::smoothed;
+        detail::with_csr_rows(A, "amg", [&](auto const& rows) {
+          for (index_t b = 0; b < rows.batch_count(); ++b) {
+            detail::block_matrix<T, S::block_rows, S::block_rows> const item({rows.rows(), rows.cols()}, rows.shared_pattern(), buffer<T>::borrow(rows.values().data() + b * rows.batch_stride(), rows.batch_stride()));
+            if (auto blocks = detail::block_levels_of<GridReal, kernel_t<Stored>>(o, item)) items[std::size_t(b)] = detail::hierarchy_of_blocks<Stored>(o, std::move(blocks));
+          }
+        });
+      }
+  }
+
   template <class F>
   void make(sparse_tensor<T, S, F> const& A, std::shared_ptr<std::vector<Levels> const> const& kept) {
     auto items = grids(A, kept);
+    add_blocks(A, items);
     if (std::find(items.begin(), items.end(), nullptr) == items.end()) {
       items_ = detail::shared_of<std::vector<Levels> const>(std::move(items));
       return;
