@@ -13,7 +13,7 @@
 #include <sla/core/held.hpp>
 #include <sla/exec/host.hpp>
 #include <sla/solve/precond/amg/amg_report.hpp>
-#include <sla/solve/precond/amg/blocks/block_levels.hpp>
+#include <sla/solve/precond/amg/block_levels.hpp>
 #include <sla/solve/precond/amg/cycle.hpp>
 #include <sla/solve/precond/amg/nodes.hpp>
 #include <sla/solve/precond/amg/sweeps.hpp>

@@ -4,6 +4,9 @@
 #pragma once
 
 #include <array>
+#include <concepts>
+#include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -13,7 +16,8 @@
 #include <sla/expr/dense/ops.hpp>
 #include <sla/expr/sparse/product.hpp>
 #include <sla/solve/precond/amg/amli/amli.hpp>
-#include <sla/solve/precond/amg/options.hpp>
+#include <sla/tensor/storage/dense.hpp>
+#include <sla/tensor/storage/sparse.hpp>
 
 namespace sla::detail {
 

@@ -13,8 +13,8 @@
 #include <sla/solve/precond/amg/blocks/block_cycle.hpp>
 #include <sla/solve/precond/amg/coarsest.hpp>
 #include <sla/solve/precond/amg/nodes.hpp>
+#include <sla/solve/precond/amg/sums.hpp>
 #include <sla/tensor/arrange/transpose.hpp>
-#include <sla/tensor/structure/row_scan.hpp>
 
 namespace sla::detail {
 
