@@ -142,6 +142,20 @@ TEST_CASE("amg in blocks: new values, adjoints, batches, queues, threads, number
   CHECK(sla::try_solve(single, sla::random<float, sla::Extents<dyn, 2>>({K.rows(), 2}, 1), sla::cg{.rtol = 1e-4}, amg{}).report.converged());
 }
 
+TEST_CASE("amg in blocks: coefficients that jump by 1e8 take some more iterations in float than in double") {
+  auto const A = sla::problems::checkerboard({60, 60}, 1e8, 6);
+  sla::triplets<double> entries(2 * A.rows(), 2 * A.rows());
+  for (index_t i = 0; i < A.rows(); ++i)
+    A.pattern().view().for_row(i, [&](index_t s, index_t j) {
+      for (index_t e = 0; e < 4; ++e) entries.add(2 * i + e / 2, 2 * j + e % 2, A.values()[s] * (e % 3 == 0 ? 1 : 0.3));
+    });
+  auto const K = sla::to_blocks<2, 2>(entries.build());
+  sla::cg const method{.rtol = 1e-6};
+  int const in_float = suite::iterations(K, method, amg{}), in_double = suite::iterations(K, method, sla::amg_in<double>{});
+  INFO(in_float << ' ' << in_double);
+  CHECK(2 * in_float <= 3 * in_double);
+}
+
 TEST_CASE("amg in blocks: other cycles, smoothers, scalars and matrices have levels of numbers") {
   auto const K = sla::problems::elasticity({70, 50});
   CHECK(!amg{.cycle = sla::amg_cycle::W}.setup(K).hierarchy().blocks);

@@ -109,7 +109,7 @@ private:
 } // namespace detail
 
 /// Multigrid for one matrix: `M * r` is one cycle. Made by `amg{}.setup(A)`; `std::cout << M` prints a line per level. Stored: the scalars of its levels;
-/// GridReal: those of levels that are grids.
+/// GridReal: those of levels that are grids or of blocks.
 template <class T, class S, class Stored = T, class GridReal = float>
 class applied_amg {
   using Levels = detail::amg_shared<Stored>;
@@ -297,7 +297,8 @@ std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& o
 /// Where A is a symmetric operator of 5, 9, 7 or 27 points on a grid of 6000 points or more, numbered line by line, with the default options, levels
 /// are grids: two passes per level over half diagonals in float (`amg_in<double>{}`: in double), a third of the memory, and 7 to 10 iterations.
 /// Another real symmetric matrix whose aggregates are large has levels in float too, of constants: off-diagonal entries, in 4 bytes each where rows are narrow, and sums of rows.
-/// Levels are of scalar rows, and each batch item has its own. Of a block matrix, and where `near_null` is given, rows are aggregated by nodes, along
+/// Each batch item has levels of its own. Of a real Hermitian matrix of blocks with 6000 rows or more they are matrices of blocks in float (`amg_in<double>{}`: in double), for the V-cycle with a
+/// diagonal smoother and constants or rigid motions: a third of the memory and of the time. Others are of scalar rows. Of a block matrix, and where `near_null` is given, rows are aggregated by nodes, along
 /// blocks whose norm is half of `strength` times the largest; P reproduces the near-null space on each aggregate, which for blocks is the constants of each
 /// unknown unless it is given: rigid_body_modes(points) for elasticity. Placement: the host; of a matrix
 /// on a device, set-up is on the host, levels are copied to the device, and the cycle runs there, for one system and one right-hand side; levels that are no grid are
