@@ -12,7 +12,7 @@
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/linear/describe.hpp>
 #include <sla/solve/precond/amg/amg.hpp>
-#include <sla/solve/precond/amg/rigid_body_modes.hpp>
+#include <sla/solve/precond/amg/blocks/rigid_body_modes.hpp>
 #include <sla/solve/precond/block_jacobi.hpp>
 #include <sla/solve/precond/composed/chebyshev.hpp>
 #include <sla/solve/precond/ssor.hpp>

@@ -11,20 +11,26 @@
 
 namespace sla::detail {
 
-/// f(A in scalar entries, in Csr<>, each row's columns ascending, batch items kept). Errors: shape_error, if 32 bits do not count its entries.
+/// f(A in Csr<>, each row's columns ascending, blocks and batch items kept). Errors: shape_error, if 32 bits do not count its entries.
 template <class T, class S, class F, class Use>
-auto with_scalar_rows(sparse_tensor<T, S, F> const& A, char const* who, Use const& f) {
-  if constexpr (S::block_rows > 1) {
-    return with_scalar_rows(unblocked(A), who, f);
-  } else if constexpr (!std::same_as<F, Csr<std::int32_t>>) {
+auto with_csr_rows(sparse_tensor<T, S, F> const& A, char const* who, Use const& f) {
+  if constexpr (!std::same_as<F, Csr<std::int32_t>>) {
     index_t const most = (std::numeric_limits<std::int32_t>::max)();
     if (A.rows() > most || A.nnz() > most)
       throw shape_error(text(who, ": A has ", A.rows(), " rows and ", A.nnz(), " entries, and 32 bits count up to ", most, "; use chebyshev{} or schwarz(ic0{})"));
-    return with_scalar_rows(to<Csr<std::int32_t>>(A), who, f);
+    return with_csr_rows(to<Csr<std::int32_t>>(A), who, f);
   } else {
     if (!has_sorted_columns(A.pattern())) return f(sorted(A));
     return f(A);
   }
+}
+/// The same of A in scalar entries.
+template <class T, class S, class F, class Use>
+auto with_scalar_rows(sparse_tensor<T, S, F> const& A, char const* who, Use const& f) {
+  if constexpr (S::block_rows > 1)
+    return with_csr_rows(unblocked(A), who, f);
+  else
+    return with_csr_rows(A, who, f);
 }
 
 /// One item of a batch, with values of its own.

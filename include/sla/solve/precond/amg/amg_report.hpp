@@ -24,6 +24,8 @@ std::vector<amg_level_size> sizes_of(amg_hierarchy<T> const& all) {
     for (grid_shape const& s : all.grid->shapes()) out.push_back({s.points(), s.entries()});
   if (all.packed)
     for (packed_pattern const& p : all.packed->plan->packed) out.push_back({p.rows, p.entries});
+  if (all.blocks)
+    for (auto const& [rows, entries] : all.blocks->sizes()) out.push_back({rows, entries});
   for (auto const& level : all.levels) out.push_back({level.A.rows(), level.A.nnz()});
   return out;
 }
@@ -61,10 +63,10 @@ void print_levels(std::basic_ostream<Char>& out, amg_hierarchy<T> const& all) {
       out << s.text_of() << ", " << s.stencil() << " points, " << (last ? "factors of a band" : all.grid->in_float() ? "1 + 1 Jacobi in float" : "1 + 1 Jacobi") << '\n';
       continue;
     }
-    if (last && !(all.packed ? all.packed->inverse.empty() : all.inverse.empty()))
+    if (last && (all.packed ? !all.packed->inverse.empty() : all.blocks ? all.blocks->inverts_last() : !all.inverse.empty()))
       out << "dense inverse";
     else
-      out << all.options.sweeps << " + " << all.options.sweeps << ' ' << smoother_text(all.options.smoother, !all.packed && all.levels[l].before) << (all.packed || std::same_as<real_t<T>, float> ? " in float" : "");
+      out << all.options.sweeps << " + " << all.options.sweeps << ' ' << smoother_text(all.options.smoother, !all.levels.empty() && all.levels[l].before) << (all.packed || std::same_as<real_t<T>, float> || (all.blocks && all.blocks->in_float()) ? " in float" : "");
     if (!last) out << ", " << sizes[l + 1].rows << (all.options.coarsener ? " columns" : " aggregates");
     out << '\n';
   }

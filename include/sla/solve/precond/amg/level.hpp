@@ -12,6 +12,7 @@
 
 #include <sla/core/guarded.hpp>
 #include <sla/core/held.hpp>
+#include <sla/solve/precond/amg/blocks/block_cycle.hpp>
 #include <sla/solve/precond/amg/coarsest.hpp>
 #include <sla/solve/precond/amg/grid/grid_cycle.hpp>
 #include <sla/solve/precond/amg/packed_levels.hpp>
@@ -20,7 +21,6 @@
 #include <sla/solve/precond/ilu0.hpp>
 #include <sla/tensor/arrange/transpose.hpp>
 #include <sla/tensor/build/entries.hpp>
-#include <sla/tensor/structure/row_scan.hpp>
 
 namespace sla::detail {
 
@@ -97,6 +97,7 @@ struct amg_hierarchy {
   std::vector<kernel_t<T>> inverse;
   std::shared_ptr<grid_cycle<kernel_t<T>> const> grid = {};  ///< in the place of all levels
   std::shared_ptr<packed_levels const> packed = {};          ///< in the place of all levels
+  std::shared_ptr<block_cycle<kernel_t<T>> const> blocks = {};  ///< in the place of all levels
   idle_work<amg_work<T>> idle{};  ///< kept for the next application
 
   amg_hierarchy(amg_options o, bool h, std::vector<amg_level<T>> l, std::vector<kernel_t<T>> i) : options(o), hermitian(h), levels(std::move(l)), inverse(std::move(i)) {}
@@ -108,7 +109,7 @@ struct amg_hierarchy {
     return options.steps_where_cheap ? l > 1 && 5 * levels[l].A.nnz() < levels[l - 1].A.nnz() : options.cycle == amg_cycle::amli;
   }
   std::size_t bytes() const {
-    std::size_t total = inverse.size() * sizeof(T) + (grid ? grid->bytes() : 0) + (packed ? packed->bytes() : 0);
+    std::size_t total = inverse.size() * sizeof(T) + (grid ? grid->bytes() : 0) + (packed ? packed->bytes() : 0) + (blocks ? blocks->bytes() : 0);
     for (auto const& level : levels) total += level.bytes();
     return total;
   }
@@ -140,6 +141,14 @@ std::shared_ptr<amg_hierarchy<T> const> hierarchy_of_grid(amg_options o, std::sh
   return out;
 }
 
+/// Levels of blocks in the place of all.
+template <class T>
+std::shared_ptr<amg_hierarchy<T> const> hierarchy_of_blocks(amg_options const& o, std::shared_ptr<block_cycle<kernel_t<T>> const> blocks) {
+  auto out = detail::shared_of<amg_hierarchy<T>>(o, true, std::vector<amg_level<T>>(), std::vector<kernel_t<T>>());
+  out->blocks = std::move(blocks);
+  return out;
+}
+
 /// How the levels of one pattern go over to each other, from the finest on.
 using amg_transfers = std::vector<std::shared_ptr<amg_transfer const>>;
 template <class T>
@@ -147,61 +156,6 @@ amg_transfers transfers_of(amg_hierarchy<T> const& all) {
   amg_transfers out;
   for (auto const& level : all.levels) out.push_back(level.transfer);
   return out;
-}
-
-/// Pairs of entries that agree, and entries in columns before and behind those of a range of rows.
-struct hermitian_evidence {
-  bool holds = true;
-  index_t before = 0, behind = 0;
-  void merge(hermitian_evidence const& o) { holds = holds && o.holds, before += o.before, behind += o.behind; }
-};
-/// Is A its own adjoint, up to rounding? Whether it is so bit by bit is told by sums, in the order of memory. Else partners are compared. Rows ascend, so that
-/// entries before the diagonal come, column by column, in the order in which the rows of their partners are walked: each row knows the one that comes next.
-/// Between the rows of two threads, partners are searched for.
-template <class T>
-bool is_hermitian(amg_matrix<T> const& A) {
-  auto const view = A.pattern().view();
-  auto const* const a = kernel_pointer(A.values().data());
-  auto const sums = merged_ranges<row_scan>(A.rows(), [&](index_t lo, index_t hi) {
-    row_scan here;
-    here.any = true;
-    for (index_t i = lo; i < hi; ++i) view.for_row(i, [&](index_t s, index_t j) { entry_sums::add(here, i, j, a[s]); });
-    return here;
-  });
-  if (sums.adjoint == 0) return true;
-  auto const* const row_ptr = A.pattern().row_ptr.data();
-  auto const* const col = A.pattern().col.data();
-  auto const least = 64 * std::numeric_limits<real_t<T>>::epsilon();
-  auto const e = merged_ranges<hermitian_evidence>(A.rows(), [&](index_t lo, index_t hi) {
-    hermitian_evidence here;
-    std::vector<std::int32_t> next(static_cast<std::size_t>(hi - lo));
-    for (index_t i = lo; i < hi; ++i) {
-      std::int32_t s = row_ptr[i];
-      while (s < row_ptr[i + 1] && col[s] < lo) ++s;
-      here.before += s - row_ptr[i], next[std::size_t(i - lo)] = s;
-    }
-    entries_ahead entries(view, a, lo);
-    for (index_t i = lo; i < hi && here.holds; ++i) {
-      entries.reach(i);
-      std::int32_t s = next[std::size_t(i - lo)];
-      std::int32_t const end = row_ptr[i + 1];
-      if (s < end && col[s] < i) here.holds = false;  // it has no partner
-      if (s < end && col[s] == i) here.holds = here.holds && real_of(a[s]) == a[s], ++s;
-      for (; s < end && here.holds; ++s) {
-        index_t const j = col[s];
-        index_t t = -1;
-        if (j < hi) {
-          t = next[std::size_t(j - lo)]++;
-          if (t >= row_ptr[j + 1] || col[t] != i) t = -1;
-        } else if (++here.behind; j < view.rows) {
-          t = find_slot(view, j, i);
-        }
-        here.holds = t >= 0 && abs_of(a[s] - conj_of(a[t])) <= least * abs_of(a[s]);
-      }
-    }
-    return here;
-  });
-  return e.holds && e.before == e.behind;
 }
 
 /// The levels for A, of which the caller knows whether it is Hermitian; with `kept`, by the aggregates and symbolic products of a matrix of the same pattern. Where A is not Hermitian,
@@ -236,7 +190,7 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
     }
   }
   amg_matrix<T> A = finest;
-  auto const coarsener = o.coarsener ? static_cast<amg_makes_coarseners<T> const&>(*o.coarsener).begin(o, A) : nullptr;
+  auto const coarsener = o.coarsener ? static_cast<amg_makes_coarseners<T> const&>(*o.coarsener).begin(o, A.rows(), std::type_identity<T>{}) : nullptr;
   for (int l = 0;; ++l) {
     if (l > 0) rows = look_at_rows(A, o.smoother, l);
     index_t const n = A.rows();

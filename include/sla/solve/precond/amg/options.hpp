@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
 
 #include <sla/core/held.hpp>
 #include <sla/tensor/storage/dense.hpp>
@@ -45,7 +46,7 @@ struct amg_options;
 template <class T>
 struct amg_makes_coarseners {
   virtual ~amg_makes_coarseners() = default;
-  virtual std::shared_ptr<amg_coarsener<T>> begin(amg_options const& o, amg_matrix<T> const& A) const = 0;
+  virtual std::shared_ptr<amg_coarsener<T>> begin(amg_options const& o, index_t rows, std::type_identity<T> of) const = 0;
 };
 /// One that serves levels of all scalars.
 template <template <class> class Makes>

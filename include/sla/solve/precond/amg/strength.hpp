@@ -62,34 +62,31 @@ struct amg_rows {
   real_t<T> norm = 0;
 };
 
-/// One pass over the rows of A. Rows that stand alone are solved by the smoother. Errors: value_error for a zero on the diagonal.
-template <class T>
-amg_rows<T> look_at_rows(amg_matrix<T> const& A, amg_smoother const& smoother, int level) {
+/// One pass over n rows, of which each(i, f) gives f(column, entry). Rows that stand alone are solved by the smoother. Errors: value_error for a zero on the diagonal.
+template <class T, class Each>
+amg_rows<T> look_at(index_t n, Each const& each, amg_smoother const& smoother, int level) {
   using K = kernel_t<T>;
   using Real = real_t<T>;
-  index_t const n = A.rows();
   bool const l1_jacobi = smoother == amg_smoother::l1_jacobi;
   Real const least_squares = (std::numeric_limits<Real>::min)() / std::numeric_limits<Real>::epsilon();
   amg_rows<T> out{buffer<K>(n, uninitialized), buffer<Real>(n, uninitialized), vector<T>({n}, uninitialized)};
-  auto const view = A.pattern().view();
-  auto const* const a = kernel_pointer(A.values().data());
   auto const norm = merged_ranges<largest_size<Real>>(n, [&, phase = out.phase.data(), strongest = out.strongest.data(), d = kernel_pointer(out.smoother.data())](index_t lo, index_t hi) {
     largest_size<Real> largest;
     for (index_t i = lo; i < hi; ++i) {
       K diagonal{};
       Real squares = 0, sum = 0, most = 0;
-      view.for_row(i, [&](index_t s, index_t j) {
-        squares += abs2_of(a[s]), sum += abs_of(a[s]);
-        diagonal = i == j ? a[s] : diagonal;
+      each(i, [&](index_t j, K a) {
+        squares += abs2_of(a), sum += abs_of(a);
+        diagonal = i == j ? a : diagonal;
       });
       Real const size = abs_of(diagonal);
       phase[i] = phase_of(diagonal);
-      view.for_row(i, [&, p = phase[i]](index_t s, index_t) { most = (std::max)(most, coupling(a[s], p)); });  // that of the diagonal is none
+      each(i, [&, p = phase[i]](index_t, K a) { most = (std::max)(most, coupling(a, p)); });  // that of the diagonal is none
       strongest[i] = most;
       Real ratio = squares > 0 ? size / squares : 0;
       if (!(squares >= least_squares && squares <= (std::numeric_limits<Real>::max)()) && size > 0) {  // squares that the scalars do not hold
         Real relative = 0;
-        view.for_row(i, [&](index_t s, index_t) { relative += abs2_of(a[s] / size); });
+        each(i, [&](index_t, K a) { relative += abs2_of(a / size); });
         ratio = 1 / relative / size;
       }
       Real const l1 = sum > 0 ? 1 / sum : 0, spai = (std::min)(Real(1.1) * ratio, Real(1.9) * l1);
@@ -103,6 +100,11 @@ amg_rows<T> look_at_rows(amg_matrix<T> const& A, amg_smoother const& smoother, i
   if (bare >= 0 && level == 0)
     throw numbered_error("amg: the diagonal entry of row ", row_number{bare, true}, " is zero or not stored; permute rows so that none is, or use ilu0, lu, or row_norms with minres");
   return out;
+}
+/// Of the rows of A.
+template <class T>
+amg_rows<T> look_at_rows(amg_matrix<T> const& A, amg_smoother const& smoother, int level) {
+  return look_at<T>(A.rows(), [view = A.pattern().view(), a = kernel_pointer(A.values().data())](index_t i, auto const& f) { view.for_row(i, [&](index_t s, index_t j) { f(j, a[s]); }); }, smoother, level);
 }
 
 /// How far couplings are from those of a symmetric matrix, of a few rows: sum |a_ij - a_ji| over sum |a_ij| + |a_ji|: 0.05 for upwind differences at a cell Peclet number of 0.1, 0.3 at 1, 1 where

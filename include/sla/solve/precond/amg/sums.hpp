@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Constants on aggregates: which matrices they are for, and coarse matrices, which are sums of entries; and the adjoints and first products of other levels.
+// Constants on aggregates: which matrices they are for, and coarse matrices, which are sums of entries; and of other levels, whether
+// they are Hermitian, their adjoints and first products.
 #pragma once
 
 #include <algorithm>
@@ -70,6 +71,72 @@ bool jumps_in_many_rows(amg_matrix<T> const& A, amg_rows<T> const& rows) {
     return here;
   });
   return 7 * count.value > A.rows();
+}
+
+/// Pairs of entries that agree, and entries in columns before and behind those of a range of rows.
+struct hermitian_evidence {
+  bool holds = true;
+  index_t before = 0, behind = 0;
+  void merge(hermitian_evidence const& o) { holds = holds && o.holds, before += o.before, behind += o.behind; }
+};
+/// Is A its own adjoint, up to rounding? Whether it is so bit by bit is told by sums, in the order of memory. Else partners are compared. Rows ascend, so that
+/// entries before the diagonal come, column by column, in the order in which the rows of their partners are walked: each row knows the one that comes next.
+/// Between the rows of two threads, partners are searched for.
+template <class T, class S>
+bool is_hermitian(sparse_tensor<T, S, Csr<std::int32_t>> const& A) {
+  constexpr index_t B = S::block_rows;
+  auto const view = A.pattern().view();
+  auto const* const a = kernel_pointer(A.values().data());
+  auto const sums = merged_ranges<row_scan>(A.rows(), [&](index_t lo, index_t hi) {
+    row_scan here;
+    here.any = true;
+    for (index_t i = lo; i < hi; ++i) view.for_row(i, [&](index_t s, index_t j) {
+        for (index_t e = 0; e < B * B; ++e) entry_sums::add(here, i * B + e / B, j * B + e % B, a[s * B * B + e]);
+      });
+    return here;
+  });
+  if (sums.adjoint == 0) return true;
+  auto const* const row_ptr = A.pattern().row_ptr.data();
+  auto const* const col = A.pattern().col.data();
+  auto const least = 64 * std::numeric_limits<real_t<T>>::epsilon();
+  auto const agree = [&](index_t s, index_t t) {  // the block s, and the adjoint of t
+    bool all = true;
+    for (index_t e = 0; e < B * B; ++e) {
+      auto const one = a[s * B * B + e], other = conj_of(a[t * B * B + e % B * B + e / B]);
+      all = all && (s == t && e % (B + 1) == 0 ? real_of(one) == one : abs_of(one - other) <= least * abs_of(one));
+    }
+    return all;
+  };
+  auto const e = merged_ranges<hermitian_evidence>(A.rows(), [&](index_t lo, index_t hi) {
+    hermitian_evidence here;
+    std::vector<std::int32_t> next(static_cast<std::size_t>(hi - lo));
+    for (index_t i = lo; i < hi; ++i) {
+      std::int32_t s = row_ptr[i];
+      while (s < row_ptr[i + 1] && col[s] < lo) ++s;
+      here.before += s - row_ptr[i], next[std::size_t(i - lo)] = s;
+    }
+    entries_ahead entries(view, a, lo);
+    for (index_t i = lo; i < hi && here.holds; ++i) {
+      entries.reach(i);
+      std::int32_t s = next[std::size_t(i - lo)];
+      std::int32_t const end = row_ptr[i + 1];
+      if (s < end && col[s] < i) here.holds = false;  // it has no partner
+      if (s < end && col[s] == i) here.holds = here.holds && agree(s, s), ++s;
+      for (; s < end && here.holds; ++s) {
+        index_t const j = col[s];
+        index_t t = -1;
+        if (j < hi) {
+          t = next[std::size_t(j - lo)]++;
+          if (t >= row_ptr[j + 1] || col[t] != i) t = -1;
+        } else if (++here.behind; j < view.rows) {
+          t = find_slot(view, j, i);
+        }
+        here.holds = t >= 0 && agree(s, t);
+      }
+    }
+    return here;
+  });
+  return e.holds && e.before == e.behind;
 }
 
 /// The rows of each aggregate, ascending.
