@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How many walks over memory `fuse` makes, what it moves, and that statements mean their order whatever is fused.
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include <sla/exec/deferred.hpp>
 #include <sla/exec/evaluate.hpp>
@@ -238,6 +240,20 @@ TEST_CASE("twofold products keep their digits where rows are stored first") {
   vector<double> found = accurate_residual(b, A * x);
   CHECK(norm_inf(r) > 0);
   CHECK(norm_inf(found - r) == 0);
+}
+
+TEST_CASE("a fuse of more statements than its plan has room for in place is one pass, but where the last one writes what the first one reads elsewhere") {
+  auto const A = problems::poisson<double>({7, 6});
+  auto const w = random<double>(42, 1);
+  std::vector<vector<double>> v(40, w);
+  auto const all = [&]<std::size_t... K>(std::index_sequence<K...>, auto const& f) { return f(set(v[K], v[K] + double(K) * w)...); };
+  auto const of = std::make_index_sequence<40>();
+  auto p = w;
+  vector<double> q(Extents<dyn>(42));
+  CHECK(all(of, [](auto const&... s) { return passes(s...); }) == 1);
+  CHECK(all(of, [&](auto const&... s) { return passes(set(q, A * p), s..., set(p, w)); }) == 2);
+  all(of, [](auto const&... s) { fuse(s...); });
+  for (std::size_t k = 0; k < 40; ++k) CHECK(norm(v[k] - (1.0 + double(k)) * w) <= 1e-13 * double(k) * norm(w));
 }
 
 } // namespace test_passes

@@ -7,7 +7,7 @@
 
 namespace suite {
 
-/// CGLS: conjugate gradients for A^H A x = A^H b, by products with A and A^H (Bjorck, Numerical Methods for Least Squares Problems, 7.4).
+/// CGLS in 25 lines: conjugate gradients for A^H A x = A^H b, by products with A and A^H (Bjorck, Numerical Methods for Least Squares Problems, 7.4).
 struct cgls {
   double rtol = 1e-10, atol = 0;
   int max_iterations = 2000;
@@ -21,17 +21,15 @@ struct cgls {
   template <class S, class A, class M, class V, class X, class MakeStop>
   static auto run(S& space, A const& a, M const&, V const& b, X& x, MakeStop make_stop) {
     using sla::adjoint;  // of an operator of anybody's
-    using T = typename V::value_type;
-    auto r = space.template like<T>(b), q = space.template like<T>(b);
-    auto s = space.template like<T>(x), p = space.template like<T>(x);
+    auto r = space.template like<typename V::value_type>(b), q = space.template like<typename V::value_type>(b);
+    auto s = space.template like<typename V::value_type>(x), p = space.template like<typename V::value_type>(x);
     auto [ss, bb] = fuse(space, set(r, b - a * x), set(s, adjoint(a) * r), set(p, s), squared_norm_of(s), squared_norm_of(adjoint(a) * b));
     auto stop = make_stop(space, bb);
     while (stop.go_on(ss)) {
       auto [qq] = fuse(space, set(q, a * p), squared_norm_of(q));
       auto alpha = stop.ratio(ss, qq, sla::reason::breakdown);
       auto [ss2] = fuse(space, set(x, x + alpha * p), set(r, r - alpha * q), set(s, adjoint(a) * r), squared_norm_of(s));
-      auto beta = stop.ratio(ss2, ss, sla::reason::breakdown);
-      fuse(space, set(p, s + beta * p));
+      fuse(space, set(p, s + stop.ratio(ss2, ss, sla::reason::breakdown) * p));
       ss = ss2;
     }
     return stop.finish();

@@ -182,10 +182,10 @@ private:
 /// The sparse matrix of a gzipped Matrix Market file: as `read_matrix_market`, which see.
 ///     auto A = read_matrix_market_gzip<double>("bcsstk14.mtx.gz");
 /// Errors: those of `read_matrix_market` (line and column are of the text), and those of `gzip_istream`.
-template <Scalar T, Format F = Csr<>>
-sparse_tensor<T, Matrix, F> read_matrix_market_gzip(std::string const& path, assembly options = {}) {
+template <Scalar T, class F = Csr<>>
+sparse_tensor<T, Matrix, detail::whole_format<F>> read_matrix_market_gzip(std::string const& path, assembly options = {}) {
   return detail::with_file<gzip_istream>(
-      path, [&](std::istream& in) { return read_matrix_market<T, F>(in, path, options); });
+      path, [&](std::istream& in) { return read_matrix_market<T, detail::whole_format<F>>(in, path, options); });
 }
 
 /// A as a gzipped Matrix Market file: as `write_matrix_market`, which see.

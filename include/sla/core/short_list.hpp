@@ -21,16 +21,22 @@ public:
   ~short_list() { let_go(); }
 
   void push_back(T const& x) {
-    if (size_ == room_) grow(size_ + 1);
+    if (is_full()) grow();
     at_[size_++] = x;
   }
-  /// Other elements behind these.
-  template <class List>
-  void append(List const& more) {
-    if (size_ + more.size() > room_) grow(size_ + more.size());
-    for (T const& x : more) at_[size_++] = x;
+  /// One more, which nothing has been written to.
+  T& push_back() {
+    if (is_full()) grow();
+    return at_[size_++];
   }
-  void clear() { size_ = 0; }
+  bool is_full() const { return size_ == room_; }
+  /// Twice the room.
+  void grow() {
+    T* const more = new T[2 * room_];
+    std::copy_n(at_, size_, more);
+    let_go();
+    at_ = more, room_ *= 2;
+  }
   std::size_t size() const { return size_; }
   T* begin() { return at_; }
   T* end() { return at_ + size_; }
@@ -40,13 +46,6 @@ public:
   T const& operator[](std::size_t n) const { return at_[n]; }
 
 private:
-  void grow(std::size_t least) {
-    std::size_t const room = (std::max)(least, 2 * room_);
-    T* const more = new T[room];
-    std::copy_n(at_, size_, more);
-    let_go();
-    at_ = more, room_ = room;
-  }
   void let_go() {
     if (at_ != own_.elements) delete[] at_;
   }

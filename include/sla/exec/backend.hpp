@@ -29,8 +29,7 @@ frame frame_of_pass(pass_layout const& elements) {
 /// Errors: shape_error, if the statements have other items.
 template <class = void>
 frame frame_of_pass(pass_layout const& elements, frame const& space) {
-  frame found = elements.layout;
-  if (found.rows < 0) {
+  if (elements.layout.rows < 0) {
     if (elements.total == space.total()) return space;
     index_t const items = space.items(), rows = items ? elements.total / items : 0;
     if (rows * items != elements.total)
@@ -38,6 +37,7 @@ frame frame_of_pass(pass_layout const& elements, frame const& space) {
                              "each of these has as many"));
     return {space.batch, rows, space.rhs, space.rhs};
   }
+  frame found = elements.layout;
   // one item has all columns of a block: right-hand sides are columns, and its rows those of all batch items
   bool const any_size = space.items() == 1 && space.rows == 0;  // the space was made without sizes
   if (space.rhs == 1 && found.batch == space.batch && (any_size || found.inner == space.inner || found.rows == space.rows)) found.rhs = 1;

@@ -93,12 +93,16 @@ inline constexpr bool may_be_both = (is_csr_product<S, false> || ...) && (is_csr
 /// Do both read the same A, and neither what the other writes?
 template <class Forth, class Back>
 bool are_both(Forth const& forth, Back const& back) {
-  statement_needs f, b;
-  find_needs(forth, f), find_needs(back, b);
-  auto const meet = [](memory_access const& x, memory_access const& y) { return (x.writes || y.writes) && x.overlaps(y); };
-  auto const meets = [&](memory_access const& x) { return std::any_of(b.accesses.begin(), b.accesses.end(), [&](memory_access const& y) { return meet(x, y); }); };
+  access_list f, b;
+  forth.accesses(f), back.accesses(b);
+  auto const meet = [](std::span<memory_access const> writes, access_list const& other) {
+    return std::ranges::any_of(writes, [&](memory_access const& x) {
+      auto const overlaps = [&](memory_access const& y) { return x.overlaps(y); };
+      return std::ranges::any_of(other.reads({}, other.end()), overlaps) || std::ranges::any_of(other.writes({}, other.end()), overlaps);
+    });
+  };
   return static_cast<void const*>(forth.x.A.values) == back.x.A.values && forth.x.A.pattern.col == back.x.A.pattern.col && forth.x.A.bytes == back.x.A.bytes &&
-         std::none_of(f.accesses.begin(), f.accesses.end(), meets);
+         !meet(f.writes({}, f.end()), b) && !meet(b.writes({}, b.end()), f);
 }
 template <class Forth, class Back>
 auto both(Forth const& forth, Back const& back) {

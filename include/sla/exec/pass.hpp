@@ -55,9 +55,9 @@ inline constexpr fold_functions folding_of{
 
 /// What passes ask of a statement whose type they do not know.
 struct statement_functions {
-  void (*elements)(void const* statement, pass_layout& out);
-  void (*needs)(void const* statement, statement_needs& out);
-  void (*run)(void const* statement, row_span const& s, void* results);  ///< null for whole statements
+  void (*describe)(void const* statement, pass_layout& elements, access_list* accesses);  ///< the latter where they are wanted
+  /// On a row_span, whose members stay in registers; null for whole statements.
+  void (*run)(void const* statement, void* results, index_t first, index_t count, index_t item, index_t rhs);
   void (*ask)(void const* statement, ask_nodes const& about);
   void (*apply)(void const* statement, void* space);  ///< of whole statements
   fold_functions const* folds;                        ///< null for those that write
@@ -69,7 +69,11 @@ struct pass_statement {
   statement_functions const* is;
   void* results;  ///< of all items
   int pass = 0;
-  pass_layout elements{};
+  pass_layout elements;
+
+  pass_statement() = default;
+  pass_statement(void const* one, statement_functions const* functions, void* to) : statement(one), is(functions), results(to) {}
+  void run(row_span const& block, void* to) const { is->run(statement, to, block.first, block.count, block.item, block.rhs); }
 };
 
 /// Does nothing in the statement, nor what it writes, ask for right-hand sides?
@@ -77,13 +81,13 @@ template <class S>
 inline constexpr bool has_no_items = std::same_as<decltype(std::declval<S const&>().rebuild(bind_item{})), S>;
 /// Runs a statement on the rows of a block. Span: `row_span`, or `column_span`.
 template <class Span, class S>
-void run_statement(void const* statement, row_span const& block, void* results) {
+void run_statement(void const* statement, void* results, index_t first, index_t count, index_t item, index_t rhs) {
   auto const& unbound = *static_cast<S const*>(statement);
   auto const s = [&] {
     if constexpr (std::same_as<Span, column_span> || (has_no_items<S> && !has_result<S>))
-      return column_span{block.first, block.count, block.item};
+      return (void)rhs, column_span{first, count, item};
     else
-      return block;
+      return row_span{first, count, item, rhs};
   }();
   auto run = [&](auto const& bound) {
     if constexpr (has_result<S>)
@@ -108,13 +112,16 @@ void run_statement(void const* statement, row_span const& block, void* results) 
 /// What a statement answers in the same way on all spans and spaces.
 template <class S>
 struct answers_of {
-  static void elements(void const* s, pass_layout& out) { out = elements_of_statement(*static_cast<S const*>(s)); }
-  static void needs(void const* s, statement_needs& out) { find_needs(*static_cast<S const*>(s), out); }
+  static void describe(void const* s, pass_layout& elements, access_list* accesses) {
+    auto const& statement = *static_cast<S const*>(s);
+    find_elements(statement, elements);
+    if (accesses) statement.accesses(*accesses);
+  }
   static void nodes(void const* s, ask_nodes const& about) { (void)static_cast<S const*>(s)->rebuild(about); }
 };
 template <class Span, class Space, class S>
 constexpr statement_functions functions_of_statement() {
-  statement_functions out{answers_of<S>::elements, answers_of<S>::needs, nullptr, nullptr, nullptr, nullptr};
+  statement_functions out{answers_of<S>::describe, nullptr, nullptr, nullptr, nullptr};
   if constexpr (is_whole<S>) {
     if constexpr (!std::is_void_v<Space>)
       out.apply = [](void const* s, void* space) { static_cast<S const*>(s)->x.apply(*static_cast<Space*>(space), static_cast<S const*>(s)->data); };
@@ -136,24 +143,19 @@ inline constexpr statement_functions functions_of = functions_of_statement<Span,
 template <class = void>
 int plan_passes(std::span<pass_statement> all) {
   if (all.size() == 1 && all[0].is->folds) {  // it writes nothing that it could read
-    all[0].is->elements(all[0].statement, all[0].elements);
-    return 1;
-  }
-  statement_needs needs;
-  if (all.size() == 1) {  // most fuse are one assignment or one number
-    pass_statement& s = all[0];
-    s.is->elements(s.statement, s.elements);
-    s.is->needs(s.statement, needs);
-    pass_planner::refuse_overwriting(needs);
+    all[0].is->describe(all[0].statement, all[0].elements, nullptr);
     return 1;
   }
   pass_planner planner;
   for (pass_statement& s : all) {
-    s.is->elements(s.statement, s.elements);
-    s.is->needs(s.statement, needs);
-    s.pass = planner.place(needs, s.elements);
+    s.is->describe(s.statement, s.elements, &planner.accesses());
+    bool const whole = !s.is->run;
+    if (all.size() > 1)
+      s.pass = planner.place(s.elements, whole);
+    else
+      planner.refuse_overwriting(whole);  // most fuse are one assignment or one number
   }
-  return planner.passes();
+  return (std::max)(planner.passes(), 1);
 }
 /// Runs planned statements: whole ones by themselves, the others pass after pass by space.run_pass(statements, elements).
 template <class Space>
@@ -194,7 +196,7 @@ pass_list<Count> statements_of_pass(pass_plan<Count> const& plan, int pass, pack
 /// Runs the statements of a pass on one block, whose results are those of its item.
 template <class = void>
 void run_block(std::span<detail::pass_statement const> statements, row_span const& block) {
-  for (auto const& s : statements) s.is->run(s.statement, block, s.is->folds ? static_cast<std::byte*>(s.results) + s.is->folds->size * std::size_t(block.item) : nullptr);
+  for (auto const& s : statements) s.run(block, s.is->folds ? static_cast<std::byte*>(s.results) + s.is->folds->size * std::size_t(block.item) : nullptr);
 }
 
 /// The results of the reductions of a pass, per block and right-hand side, until they are folded. Kept between the pieces of a pass. Where a
@@ -230,7 +232,7 @@ public:
     } else {
       Byte* results = values_.data() + base_ + block_ * std::size_t(n);
       for (auto const& s : statements) {
-        s.is->run(s.statement, block, results);
+        s.run(block, results);
         results += size_of(s, block.rhs);
       }
     }

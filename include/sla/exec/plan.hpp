@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <vector>
 
 #include <sla/core/short_list.hpp>
@@ -53,63 +54,76 @@ struct ask_nodes {
   }
 };
 
-/// The layout of a statement by its products and broadcasts; rows are -1 where any layout of as many elements will do.
-template <class S>
-frame frame_of(S const& statement) {
-  frame found{1, -1, 1, 1};
-  (void)statement.rebuild(ask_nodes{.layout = &found});
-  return found;
-}
-
 template <class S>
 inline constexpr bool is_whole = S::depth == reach::whole;
 
-/// What the planner sees of a statement.
-struct statement_needs {
-  short_list<memory_access, 16> accesses;
-  bool whole = false;
-
+/// Where statements read and where they write, one after the other.
+class access_list {
+public:
+  struct place {
+    std::size_t reads = 0, writes = 0;
+  };
   template <class Access>
-  [[gnu::noinline]] void operator()(Access const& a) {
-    accesses.push_back(a);
+  void operator()(Access const& a) {
+    add(a.writes ? writes_ : reads_, a.data, a.bytes, a.besides, a.step, a.elsewhere + 2 * a.writes + 4 * a.by_row);
   }
+  place end() const { return {reads_.size(), writes_.size()}; }
+  std::span<memory_access const> reads(place from, place to) const { return {reads_.begin() + from.reads, reads_.begin() + to.reads}; }
+  std::span<memory_access const> writes(place from, place to) const { return {writes_.begin() + from.writes, writes_.begin() + to.writes}; }
+
+private:
+  using list = short_list<memory_access, 32>;
+  /// In registers: what was written member by member and is copied as a whole waits for the cache, longer than the plan of a short fuse takes.
+  template <class Pointer>
+  [[gnu::noinline]] static void add(list& to, Pointer data, index_t bytes, index_t besides, index_t step, int flags) {
+    if (to.is_full()) return add_to_longer(to, data, bytes, besides, step, flags);
+    memory_access& a = to.push_back();
+    a.data = data, a.bytes = bytes, a.besides = besides, a.step = step;
+    a.elsewhere = flags & 1, a.writes = flags & 2, a.by_row = flags & 4;
+  }
+  template <class Pointer>
+  [[gnu::noinline]] static void add_to_longer(list& to, Pointer data, index_t bytes, index_t besides, index_t step, int flags) {
+    to.grow();
+    add(to, data, bytes, besides, step, flags);
+  }
+  list reads_, writes_;
 };
+
+/// The elements of a statement: their layout is that of its products and broadcasts; rows are -1 where any of as many elements will do.
 template <class S>
-pass_layout elements_of_statement(S const& statement) {
-  return {statement.total(), frame_of(statement)};
-}
-template <class S>
-void find_needs(S const& statement, statement_needs& out) {
-  out.accesses.clear();
-  out.whole = is_whole<S>;
-  statement.accesses(out);
+void find_elements(S const& statement, pass_layout& out) {
+  out.total = statement.total();
+  out.layout = {1, -1, 1, 1};
+  (void)statement.rebuild(ask_nodes{.layout = &out.layout});
 }
 
 /// Puts statements into passes, one after the other.
 class pass_planner {
 public:
-  /// Errors: value_error, if a statement overwrites what its own other rows still read.
-  template <class Needs>
-  static void refuse_overwriting(Needs const& one) {
-    for (memory_access const& a : one.accesses) {
-      if (!a.writes) continue;
-      for (memory_access const& b : one.accesses)
-        if (!b.writes && a.overlaps(b) && (one.whole || b.elsewhere || !a.same_as(b)))
+  /// The accesses of the next statement are added to these.
+  access_list& accesses() { return list_; }
+  /// Errors: value_error, if the next statement overwrites what its own other rows still read.
+  template <class = void>
+  void refuse_overwriting(bool whole) const {
+    auto const end = list_.end();
+    for (memory_access const& a : list_.writes(next_, end))
+      for (memory_access const& b : list_.reads(next_, end))
+        if (a.overlaps(b) && (whole || b.elsewhere || !a.same_as(b)))
           throw value_error("fuse: set(x, expression) reads x at other rows than it writes; write `x = expression`, which takes a copy, or set another vector");
-    }
   }
   /// The pass of the next statement. Errors: value_error, if it overwrites what its own other rows still read.
-  template <class Needs>
-  int place(Needs const& next, pass_layout const& elements) {
-    refuse_overwriting(next);
-    if (sealed_ || next.whole || !fits(elements) || conflicts(next)) {
+  template <class = void>
+  int place(pass_layout const& elements, bool whole) {
+    refuse_overwriting(whole);
+    if (sealed_ || whole || !fits(elements) || conflicts()) {
       ++passes_;
-      open_ = {elements.total, {1, -1, 1, 1}};
-      list_.clear();
+      open_.total = elements.total;
+      open_.layout = {1, -1, 1, 1};
+      pass_ = next_;
     }
     add_layout(open_, elements);
-    list_.append(next.accesses);
-    sealed_ = next.whole;
+    next_ = list_.end();
+    sealed_ = whole;
     return passes_ - 1;
   }
   int passes() const { return passes_; }
@@ -130,20 +144,24 @@ private:
     bool const same_rows = a.batch * a.rows == b.batch * b.rows && a.inner == b.inner && (a.batch == 1 || b.batch == 1 || a.batch == b.batch);
     return open_.total == next.total && (a.rows < 0 || b.rows < 0 || a == b || (same_rows && (a.rhs == 1 || b.rhs == 1)));
   }
-  template <class Needs>
-  bool conflicts(Needs const& next) const {
-    for (memory_access const& a : list_)
-      for (memory_access const& b : next.accesses) {
-        bool const hazard = a.writes || b.writes;
-        if (hazard && a.overlaps(b) && !(a.same_as(b) && !a.elsewhere && !b.elsewhere)) return true;
-      }
-    return false;
+  /// Does the next statement write what the pass reads or writes, or read what it writes, but for each element by itself?
+  bool conflicts() const {
+    auto const end = list_.end();
+    auto const meet = [](std::span<memory_access const> before, std::span<memory_access const> next) {
+      for (memory_access const& a : before)
+        for (memory_access const& b : next)
+          if (a.overlaps(b) && !(a.same_as(b) && !a.elsewhere && !b.elsewhere)) return true;
+      return false;
+    };
+    auto const writes = list_.writes(pass_, next_);
+    return meet(writes, list_.reads(next_, end)) || meet(writes, list_.writes(next_, end)) || meet(list_.reads(pass_, next_), list_.writes(next_, end));
   }
 
   int passes_ = 0;
   bool sealed_ = true;  // the next statement starts a pass
   pass_layout open_;
-  short_list<memory_access, 32> list_;
+  access_list list_;               ///< of all statements
+  access_list::place pass_, next_;  ///< where those of the open pass begin, and those of the next statement
 };
 } // namespace detail
 
@@ -152,11 +170,12 @@ template <class... S>
 pass_plan<sizeof...(S)> plan_passes(S const&... statements) {
   pass_plan<sizeof...(S)> plan;
   detail::pass_planner planner;
-  detail::statement_needs needs;
   std::size_t n = 0;
-  auto place = [&](auto const& statement) {
-    detail::find_needs(statement, needs);
-    int const pass = planner.place(needs, detail::elements_of_statement(statement));
+  auto place = [&]<class One>(One const& statement) {
+    pass_layout elements;
+    detail::find_elements(statement, elements);
+    statement.accesses(planner.accesses());
+    int const pass = planner.place(elements, detail::is_whole<One>);
     plan.pass_of[n++] = pass;
     plan.layouts[std::size_t(pass)] = planner.elements();
   };
@@ -173,19 +192,25 @@ index_t bytes_of_passes(S const&... statements) {
   std::vector<memory_access> seen;
   index_t moved = 0;
   int last = -1;
-  statement_needs s;
-  auto count = [&](auto const& statement) {
-    find_needs(statement, s);
-    if (int const pass = planner.place(s, elements_of_statement(statement)); pass != last) {
+  auto count = [&]<class One>(One const& statement) {
+    pass_layout elements;
+    auto const first = planner.accesses().end();
+    find_elements(statement, elements);
+    statement.accesses(planner.accesses());
+    if (int const pass = planner.place(elements, is_whole<One>); pass != last) {
       seen.clear();
       last = pass;
     }
-    for (memory_access const& a : s.accesses) {
-      auto const again = [&](memory_access const& b) { return a.same_as(b) && (b.writes || a.writes == b.writes); };
-      if (std::any_of(seen.begin(), seen.end(), again)) continue;
-      seen.push_back(a);
-      moved += a.bytes + a.besides;
-    }
+    auto const move = [&](std::span<memory_access const> list) {
+      for (memory_access const& a : list) {
+        auto const again = [&](memory_access const& b) { return a.same_as(b) && (b.writes || a.writes == b.writes); };
+        if (std::any_of(seen.begin(), seen.end(), again)) continue;
+        seen.push_back(a);
+        moved += a.bytes + a.besides;
+      }
+    };
+    auto const end = planner.accesses().end();
+    move(planner.accesses().reads(first, end)), move(planner.accesses().writes(first, end));
   };
   (count(statements), ...);
   return moved;

@@ -20,8 +20,8 @@ struct memory_access {
 
   bool overlaps(memory_access const& other) const {
     auto const a = reinterpret_cast<std::uintptr_t>(data), b = reinterpret_cast<std::uintptr_t>(other.data);
-    if (step && step == other.step && (a < b ? b - a : a - b) % std::uintptr_t(step) != 0) return false;  // other columns
-    return a < b + std::uintptr_t(other.bytes) && b < a + std::uintptr_t(bytes);
+    if (a >= b + std::uintptr_t(other.bytes) || b >= a + std::uintptr_t(bytes)) return false;
+    return !(step && step == other.step && (a < b ? b - a : a - b) % std::uintptr_t(step) != 0);  // other columns
   }
   bool same_as(memory_access const& other) const { return data == other.data && bytes == other.bytes && step == other.step; }
 };

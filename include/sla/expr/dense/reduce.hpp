@@ -50,27 +50,29 @@ struct [[nodiscard]] reduction {
   }
   SLA_HD static accumulator_type identity() { return Monoid::template identity<accumulator_type>(); }
 
-  /// Folds a span into one value per right-hand side; eight lanes, folded in a fixed order.
-  SLA_HD void run(column_span s, accumulator_type* result) const {
+  /// Folds elements of an item into its value; eight lanes, folded in a fixed order.
+  [[gnu::flatten]] SLA_HD void fold(index_t first, index_t count, index_t item, accumulator_type* result) const {
     auto const tree = x;
     constexpr std::make_integer_sequence<index_t, lanes> all{};
     accumulator_type lane[lanes];
     detail::written_out(all, [&](index_t w) { lane[w] = identity(); });
-    index_t e = s.first, const_end = s.first + s.count / lanes * lanes, end = s.first + s.count;
+    index_t e = first, const_end = first + count / lanes * lanes, end = first + count;
     for (; e < const_end; e += lanes)
-      detail::written_out(all, [&](index_t w) { Monoid::fold(lane[w], tree.at(element{e + w, e + w, s.item})); });
+      detail::written_out(all, [&](index_t w) { Monoid::fold(lane[w], tree.at(element{e + w, e + w, item})); });
     if (e < end)
       detail::written_out(all, [&](index_t w) {
-        if (e + w < end) Monoid::fold(lane[w], tree.at(element{e + w, e + w, s.item}));
+        if (e + w < end) Monoid::fold(lane[w], tree.at(element{e + w, e + w, item}));
       });
     detail::written_out(std::make_integer_sequence<index_t, 4>{}, [&](index_t w) { Monoid::fold(lane[w], lane[w + 4]); });
     detail::written_out(std::make_integer_sequence<index_t, 2>{}, [&](index_t w) { Monoid::fold(lane[w], lane[w + 2]); });
     Monoid::fold(lane[0], lane[1]);
     Monoid::fold(*result, lane[0]);
   }
+  /// Folds a span into one value per right-hand side.
+  SLA_HD void run(column_span s, accumulator_type* result) const { fold(s.first, s.count, s.item, result); }
   SLA_HD void run(row_span s, accumulator_type* result) const {
     if (s.rhs == 1) {
-      run(column_span{s.first, s.count, s.item}, result);
+      fold(s.first, s.count, s.item, result);
     } else {
       auto const tree = x;
       detail::for_elements(s, [&](element e) { Monoid::fold(result[e.item - s.item], tree.at(e)); });

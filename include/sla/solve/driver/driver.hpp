@@ -124,9 +124,10 @@ struct method_of_call {
 /// Solves a x = b from x by runs of a method and fills the report: items, runs, bytes, history. Later runs solve for the
 /// correction of x from the accurate residual: iterative refinement (Higham, Accuracy and Stability of Numerical Algorithms, 12).
 /// At most two synchronisations per run: its end, and the true residual.
-/// Measure: what it is judged by.
-template <class Measure, class Space, class A, class V, class X>
+/// M: what it is judged by.
+template <class M, class Space, class A, class V, class X>
 void drive(Space& space, method_of_call<Space, A, V, X> const& method, A const& a, V const& b, X& x, bool guessed, bool history, report& out) {
+  using Measure = typename decltype(whole_measure<M, Space, A, V, X>())::type;
   using Real = squared_norm_t<Space, V>;
   using T = typename V::value_type;
   stop_rule rule = method.rule;

@@ -24,7 +24,7 @@ namespace sla {
 
 /// A preconditioner that is set up: `M * r`, `M.adjoint()`. A class of the user may be one; with `linear_operator_tag` it needs no adjoint.
 template <class P>
-concept AppliedPreconditioner = !PreconditionerOptions<P> && !detail::MethodOption<P> && (OwnOperator<P> || requires(P const& m) { m.adjoint(); });
+concept AppliedPreconditioner = !PreconditionerOptions<P> && !detail::MethodOption<P> && (OwnOperator<P> || detail::HasAdjoint<P>);
 
 /// Where to run; made by `on`.
 template <class MakeSpace>
@@ -116,7 +116,7 @@ template <class Method, class M>
 auto adjoint_preconditioner(M const& m) {
   if constexpr (is_own_operator<M> && wants_hermitian<Method>)
     return m;
-  else if constexpr (requires { m.adjoint(); })
+  else if constexpr (HasAdjoint<M>)
     return m.adjoint();
   else
     return none{};

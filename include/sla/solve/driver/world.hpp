@@ -313,7 +313,7 @@ struct linear_world<A> : detail::tensor_world<A> {
       return tensor<T, Extents<dyn>, Memory>(Extents<dyn>(a.cols()));
   }
   static auto adjoint(A const& a)
-    requires requires { a.adjoint(); }
+    requires detail::HasAdjoint<A>
   {
     return a.adjoint();
   }

@@ -3,7 +3,10 @@
 // own, `using measure = residual_of_normal_equations;`, and its stop test goes by the same numbers.
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <optional>
+#include <tuple>
 #include <type_traits>
 
 #include <sla/expr/sparse/linear_operator.hpp>
@@ -53,6 +56,31 @@ struct residual_of_normal_equations {
 };
 
 namespace detail {
+/// How many scalars a call returns, of what is a tuple.
+template <class Tuple, std::size_t Count>
+concept Scalars = requires { requires std::tuple_size<Tuple>::value == Count; };
+template <class M, class S, class A, class V, class X>
+concept MeasuresNumbers = requires(S& space, A const& a, V const& b, X const& x, measure_room<V, X>& room) { { M::numbers(space, a, b, x, room) } -> Scalars<3>; };
+template <class M, class S, class A, class V, class X>
+concept MeasuresSum = requires(S& space, A const& a, V const& b, X const& x, measure_room<V, X>& room) { { M::sum(space, a, b, x, room) } -> Scalars<1>; };
+} // namespace detail
+
+/// What a solve may be judged by: a type with a `name`, for reports, and static functions `numbers` and `sum`, as residual_of_system has them.
+template <class M, class S, class A, class V, class X = V>
+concept Measure = requires { { M::name } -> std::convertible_to<char const*>; } && detail::MeasuresNumbers<M, S, A, V, X> && detail::MeasuresSum<M, S, A, V, X>;
+
+namespace detail {
+/// M, or after the sentence for what it lacks another measure, so that it is the only error. Its name is asked for among the members of its method.
+template <class M, class S, class A, class V, class X>
+constexpr auto whole_measure() {
+  constexpr bool has_numbers = MeasuresNumbers<M, S, A, V, X>, has_sum = MeasuresSum<M, S, A, V, X>;
+  static_assert(has_numbers, "sla: solve(A, b, method): the measure of the method has no member `numbers`: static auto numbers(space, a, b, x, room), which returns three scalars of fuse, as in "
+                             "sla/solve/seam/measure.hpp");
+  static_assert(!has_numbers || has_sum, "sla: solve(A, b, method): the measure of the method has no member `sum`: static auto sum(space, a, b, x, room), which returns one scalar of fuse, as in "
+                                         "sla/solve/seam/measure.hpp");
+  return std::type_identity<std::conditional_t<has_numbers && has_sum, M, residual_of_system>>();
+}
+
 template <class Method>
 struct measure_of {
   using type = residual_of_system;

@@ -58,7 +58,7 @@ inline constexpr bool has_readable_flags =
     ((!requires { &M::needs_definite; } && !requires { typename M::needs_definite; }) || requires { typename std::bool_constant<M::needs_definite>; }) &&
     ((!requires { &M::needs_hermitian; } && !requires { typename M::needs_hermitian; }) || requires { typename std::bool_constant<M::needs_hermitian>; }) &&
     ((!requires { &M::needs_square; } && !requires { typename M::needs_square; }) || requires { typename std::bool_constant<M::needs_square>; });
-/// A type with a name, whose `numbers` and `sum` are looked at where they are called; no object.
+/// A type with a name, no object; its `numbers` and `sum` are asked for by the vectors of a solve: whole_measure.
 template <class M>
 inline constexpr bool has_named_measure = !requires { &M::measure; } && (!requires { typename M::measure; } || requires { requires has_name<typename M::measure>; });
 /// Names others: a direct method is refinement with factors as its preconditioner; the automatic one takes any.
@@ -96,6 +96,9 @@ concept MethodOn = Method<Options> && requires(Options const& method, S& space, 
 };
 
 namespace detail {
+/// Has a preconditioner, or an operator, the same of A^H?
+template <class M>
+concept HasAdjoint = requires(M const& m) { requires !std::is_void_v<decltype(m.adjoint())>; };
 /// Is there a preconditioner of a by the options p?
 template <class P, class A>
 concept SetsUp = requires(P const& p, A const& a) { requires !std::is_void_v<decltype(p.setup(a))>; };
@@ -139,7 +142,7 @@ constexpr bool require_applied() {
 template <class P, class A, class V>
 concept Preconditioner = PreconditionerOptions<P> && detail::SetsUp<P, A> && requires(decltype(std::declval<P const&>().setup(std::declval<A const&>()))& m, A const& a) {
   requires LinearOperator<std::remove_cvref_t<decltype(m)>, V>;
-  m.adjoint();
+  requires detail::HasAdjoint<std::remove_cvref_t<decltype(m)>>;
   m.update(a);
   requires !detail::remarks<std::remove_cvref_t<decltype(m)>> || detail::remarks_text<std::remove_cvref_t<decltype(m)>>;
   requires !detail::may_fail<std::remove_cvref_t<decltype(m)>> || detail::counts_failures<std::remove_cvref_t<decltype(m)>>;

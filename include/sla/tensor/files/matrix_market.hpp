@@ -244,15 +244,15 @@ matrix<T> read_market_dense(std::istream& in, std::string const& name, assembly 
 /// read, whatever the header claims. Reals are rounded to T, integers never. Errors: io_error with file, line and column, what was found there and what was
 /// expected; more than 4 million rows with an entry in less than every 256th, unless `assembly{.allow_empty_rows = true}`.
 /// Source: Boisvert, Pozo, Remington, The Matrix Market Exchange Formats (NISTIR 5935, 1996).
-template <Scalar T, Format F = Csr<>>
-sparse_tensor<T, Matrix, F> read_matrix_market(std::istream& in, std::string const& name = "stream",
+template <Scalar T, class F = Csr<>>
+sparse_tensor<T, Matrix, detail::whole_format<F>> read_matrix_market(std::istream& in, std::string const& name = "stream",
                                                assembly options = {}) {
-  return detail::read_market<T, F>(in, name, options);
+  return detail::read_market<T, detail::whole_format<F>>(in, name, options);
 }
-template <Scalar T, Format F = Csr<>>
-sparse_tensor<T, Matrix, F> read_matrix_market(std::string const& path, assembly options = {}) {
+template <Scalar T, class F = Csr<>>
+sparse_tensor<T, Matrix, detail::whole_format<F>> read_matrix_market(std::string const& path, assembly options = {}) {
   return detail::with_file<std::ifstream>(
-      path, [&](std::istream& in) { return detail::read_market<T, F>(in, path, options); });
+      path, [&](std::istream& in) { return detail::read_market<T, detail::whole_format<F>>(in, path, options); });
 }
 /// Refused: a file does not say in which type its numbers are wanted.
 template <class Where, class... None>

@@ -5,6 +5,8 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <type_traits>
 
 #include <sla/tensor/storage/format.hpp>
 
@@ -105,6 +107,9 @@ constexpr bool require_format() {
   static_assert(has_borrowed, "sla: the view of the format has no member `borrowed`: auto borrowed(Memory, index_t slots) const, the pattern that borrows what the view shows");
   return m == all;
 }
+/// F, or after the sentence another format, so that it is the only error.
+template <class F>
+using whole_format = std::conditional_t<require_format<F>(), F, Csr<std::int32_t>>;
 } // namespace detail
 
 } // namespace sla

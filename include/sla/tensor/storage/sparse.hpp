@@ -21,14 +21,13 @@ namespace sla {
 template <class T, class S = Matrix, class F = Csr<std::int32_t>, class Memory = host_memory>
 class sparse_tensor {
   static_assert(is_shape<S>, "the second parameter of sparse_tensor is a Shape<Batch<...>, M, N, Block<...>>");
-  using whole_format = std::conditional_t<detail::require_format<F>(), F, Csr<std::int32_t>>;  // so that the sentence is the only error
 
 public:
   using value_type = T;
   using shape_type = S;
   using format_type = F;
   using memory_type = Memory;
-  using pattern_type = typename whole_format::template pattern<Memory>;
+  using pattern_type = typename detail::whole_format<F>::template pattern<Memory>;
 
   /// No entries, in the extents that the type knows.
   sparse_tensor() : sparse_tensor(S{}, detail::shared_of<pattern_type>(pattern_type::none(S{}.rows(), S{}.cols()))) {}
