@@ -6,6 +6,7 @@
 #include <sla/dist.hpp>
 
 #include "catch.hpp"
+#include "suites/dual_on_ranks.hpp"
 #include "suites/partition.hpp"
 #include "suites/spread.hpp"
 
@@ -50,6 +51,8 @@ TEST_CASE("gradients of estimates on ranks are those of one rank") {
             auto const [total, gD] = value_and_gradient(f, D);
             return std::array<double, 2>{std::abs(total / exact - 1), double(norm(gather(gD * distribute(x, D.row_layout())) - expected) / norm(expected))};
           }) < 1e-9);
+  // The mean of the probes' derivatives is the derivative of the estimate where the change is a multiple of A: its rate is 2 there.
+  gradient::check_dual_on_ranks(f, std::tie(A), {.accuracy = 1e-9, .along_itself = true});
 }
 
 TEST_CASE("what has no estimate on ranks is refused on all of them") {

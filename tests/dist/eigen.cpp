@@ -5,6 +5,8 @@
 #include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
+#include "suites/dual_on_ranks.hpp"
+#include "suites/partition.hpp"
 #include "suites/spread.hpp"
 
 namespace test_eigen_on_ranks {
@@ -172,6 +174,72 @@ TEST_CASE("singular triplets on ranks, and the derivatives of their values, are 
     (void)value_and_gradient([](auto const& a) { return sum(svds(a, 2).left); }, D);
   });
   for (auto const& w : words) CHECK_THAT(w, Catch::Matchers::ContainsSubstring("a derivative of singular vectors of a matrix on ranks"));
+}
+
+TEST_CASE("derivatives of eigenpairs, clusters and singular values on ranks pass the checks of one rank") {
+  auto const A = eval(problems::poisson<double>({5, 4}) + diagonal(random<double>(20, 2)));
+  auto const B = eval(0.1 * A + diagonal(random<double>(20, 3) + 2.0));
+  lobpcg const method{.rtol = 1e-12};
+  gradient::check_dual_on_ranks([&](auto const& a) {
+    auto const w = eigsh(a, 3, smallest{}, method, jacobi{}).values;
+    return w[0] + 2.0 * w[1] * exp(w[2]);
+  }, std::tie(A), {.accuracy = 1e-9});
+  gradient::check_dual_on_ranks([&](auto const& a, auto const& b) {
+    auto const [w, V, report] = eigsh(a, b, 2, largest{}, method);
+    return sum(real(V * V * V));
+  }, std::tie(A, B), {.accuracy = 1e-8});
+  auto const square = problems::poisson<double>({4, 4});  // values 1 and 2 are equal
+  for (int ranks : {1, 2, 4})
+    CHECK(suite::largest_error(ranks, [&](auto& world) {
+            mesh<axis<"rows">> m(world);
+            auto const of_cluster = [&](auto const& a) {
+              auto const w = eigsh(a, 3, smallest{}, method, jacobi{}).values;
+              return w[0] * w[0] + w[1] + w[2];
+            };
+            auto const check = check_gradient(of_cluster, std::tuple(distribute<SparseShard<0>>(square, m, strips{})), {.out = nullptr});
+            return std::array<double, 2>{check.passed ? std::abs(check.slope - 2) : 1.0, 1e4 * std::abs(check.derivative / check.difference - 1)};
+          }) <= 0.05);
+  auto const C = suite::scattered<double>(20, 12, 90);
+  gradient::check_dual_on_ranks([](auto const& a) {
+    auto const s = svds(a, 3, largest{}, golub_kahan{.rtol = 1e-11}).values;
+    return s[0] * s[1] + exp(0.1 * s[2]);
+  }, std::tie(C), {.accuracy = 1e-9});
+}
+
+TEST_CASE("eigsh near{} of more rows than a rank gathers for factors solves by minres, and finds what factors find") {
+  index_t const n = 20001;
+  auto const L = problems::poisson<double>({n});
+  vector<double> d = full<double>(n, 1.0), weight(n);
+  for (index_t i = 0; i < 4; ++i) d[17 + 5000 * i] = 3.0 + 0.1 * double(i);  // values far from those of all other rows
+  for (index_t i = 0; i < n; ++i) weight[i] = 1.0 + 0.1 * std::sin(double(i));
+  auto const A = eval(0.05 * L + diagonal(d));
+  auto const B = diagonal(weight);
+  lanczos const method{.rtol = 1e-9, .basis = 5, .find_multiples = false};
+  auto const one = eigsh(A, 1, near{3.16}, method), of_b = eigsh(A, B, 1, near{3.16}, method);
+  REQUIRE(one.report.preconditioner != "minres");
+  for (int ranks : {2, 3})
+    CHECK(suite::largest_error(ranks, [&](auto& world) {
+            mesh<axis<"rows">> m(world);
+            auto const D = distribute<SparseShard<0>>(A, m, strips{});
+            auto const pairs = ranks == 2 ? eigsh(D, 1, near{3.16}, method) : eigsh(D, distribute<SparseShard<0>>(B, m, D.row_layout()), 1, near{3.16}, method);
+            auto const& wanted = ranks == 2 ? one : of_b;
+            if (!pairs.report.converged() || pairs.report.preconditioner != "minres") return std::array<double, 2>{1e9, 0};
+            return std::array<double, 2>{double(norm(pairs.values - wanted.values)), double(norm(gather(pairs.vectors) - wanted.vectors)) / 1e3};
+          }) <= 1e-11);
+}
+
+TEST_CASE("eigsh and eigs say that B lies on other rows than A") {
+  auto const A = problems::poisson<double>({6, 5});
+  auto const check = [&](auto const& find, char const* call) {
+    for (auto const& words : suite::words_of(2, [&](auto& world) {
+           mesh<axis<"rows">> m(world);
+           find(distribute<SparseShard<0>>(A, m, suite::owners_for(A, 2, false)), distribute<SparseShard<0>>(A, m, suite::owners_for(A, 2, true)));
+         }))
+      CHECK_THAT(words, Catch::Matchers::StartsWith(std::string(call) + "(A, B, k, ...): B was sharded by another partition than A's rows: rank ") && Catch::Matchers::ContainsSubstring("distribute it by A.row_layout()"));
+  };
+  check([](auto const& D, auto const& E) { (void)eigsh(D, E, 2, largest{}, lobpcg{.rtol = 1e-9}); }, "eigsh");
+  check([](auto const& D, auto const& E) { (void)eigsh(D, E, 3, near{1.0}, lanczos{.rtol = 1e-9}); }, "eigsh");
+  check([](auto const& D, auto const& E) { (void)eigs(D, E, 2, near{0.7}, krylov_schur{.rtol = 1e-9}); }, "eigs");
 }
 
 TEST_CASE("what is no eigenproblem is refused on all ranks alike") {

@@ -7,6 +7,7 @@
 #include <sla/least_squares.hpp>
 
 #include "catch.hpp"
+#include "suites/dual_on_ranks.hpp"
 #include "suites/least_squares.hpp"
 #include "suites/mesh.hpp"
 #include "suites/spread.hpp"
@@ -82,6 +83,15 @@ TEST_CASE("least squares on ranks find what one rank finds, with the same number
   check(suite::scattered<double>(25, 60, 300), lsmr{.rtol = 1e-12});
   check(suite::scattered<double>(25, 60, 300), lsqr{.rtol = 1e-12, .damping = 0.5});
   check(suite::scattered<std::complex<double>>(40, 30, 300), cgls{.rtol = 1e-12});
+}
+
+TEST_CASE("derivatives of least squares on ranks, of an inconsistent system and with damping, pass the checks of one rank") {
+  auto const A = suite::scattered<double>(60, 25, 300);
+  auto const b = random<double>(60, 4);
+  double const d = 0.5;
+  auto const cubes = [](auto const& x) { return sum(x * x * x); };
+  gradient::check_dual_on_ranks([&](auto const& a, auto const& c) { return cubes(least_squares(a, c, lsmr{.rtol = 1e-13})); }, std::tie(A, b), {.accuracy = 1e-9});
+  gradient::check_dual_on_ranks([&](auto const& a, auto const& c) { return cubes(least_squares(a, c, lsqr{.rtol = 1e-13}, damping(d))); }, std::tie(A, b), {.accuracy = 1e-9});
 }
 
 TEST_CASE("vectors of two sizes, and numbers that come back, in the space of a mesh") {

@@ -4,6 +4,7 @@
 #include <sla/integrate.hpp>
 
 #include "catch.hpp"
+#include "suites/dual_on_ranks.hpp"
 #include "suites/spread.hpp"
 
 namespace test_nonlinear_on_ranks {
@@ -58,6 +59,33 @@ TEST_CASE("derivatives of nonlinear systems on ranks, by one solve with the adjo
   };
   for (int ranks : {1, 2, 4}) check(ranks, newton{.rtol = 1e-12});
   check(3, newton_krylov{.rtol = 1e-12});
+}
+TEST_CASE("derivatives of nonlinear systems, with bounds and in time on ranks pass the checks of one rank, by every method") {
+  auto const cubes = [](auto const& x) { return sum(x * x * x); };
+  auto const check = [&](auto const& method) {
+    auto const f = [&](auto const& K, auto const& load) { return cubes(nonlinear_solve(reaction, eval(0.0 * gradient::untraced(load)), method, K, load).x); };
+    gradient::check_dual_on_ranks(f, std::tie(A, b), {.accuracy = 1e-8});
+  };
+  check(newton{.rtol = 1e-13});
+  check(newton_krylov{.rtol = 1e-13});
+  check(anderson{.rtol = 1e-13, .damping = 0.2});
+  check(pseudo_transient{.rtol = 1e-13, .dt0 = 10});
+  check(picard{.rtol = 1e-13, .max_iterations = 5000, .damping = 0.05});
+  auto const L = problems::poisson<double>({30});
+  vector<double> const psi = 0.3 + 0.1 * random<double>(30, 8), push = 0.02 * (1.0 + 4.0 * random<double>(30, 10));
+  auto const contact = [](auto const& u, auto const& K, auto const& load) { return K * u + 0.01 * (u * u * u) - load; };
+  auto const held = [&](auto const& K, auto const& low, auto const& load) {
+    return cubes(solve_bounded(contact, eval(0.0 * gradient::untraced(load)), lower{low}, upper{0.8}, semismooth_newton{.rtol = 1e-13}, K, load).x);
+  };
+  gradient::check_dual_on_ranks(held, std::tie(L, psi, push), {.h = 1e-5, .accuracy = 1e-8});
+  auto const S = with_values(A, 0.1 * values(A));
+  auto const start = random<double>(30, 8);
+  auto const f = [](auto const& u, double, auto const& K, auto const& load) { return load - 0.3 * (u * u * u) - K * u; };
+  auto const in_time = [&](auto const& method) {
+    return [&, method](auto const& K, auto const& u0, auto const& load) { return cubes(integrate(f, u0, {0.0, 0.3, 0.9}, method, K, load).x); };
+  };
+  gradient::check_dual_on_ranks(in_time(theta{.implicitness = 0.5, .steps = 2, .checkpoints = 2, .rtol = 1e-14}), std::tie(S, start, b), {.accuracy = 1e-8});
+  gradient::check_dual_on_ranks(in_time(bdf2{.steps = 2, .rtol = 1e-14}), std::tie(S, start, b), {.accuracy = 1e-8});
 }
 TEST_CASE("jacobian_on(D) stores Jacobians on ranks: those of one rank, in as many colours, with preconditioners and derivatives") {
   auto const w = random<double>(30, 7);

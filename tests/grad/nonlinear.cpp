@@ -30,6 +30,7 @@ TEST_CASE("nonlinear_solve has derivatives to numbers, tensors and sparse tensor
   check_dual(by(newton_krylov{.rtol = 1e-13}), x, {.h = 1e-4, .accuracy = 1e-8});
   check_dual(by(newton_krylov{.rtol = 1e-13, .precondition = ilu0{}}), x, {.h = 1e-4, .accuracy = 1e-8});
   check_dual(by(anderson{.rtol = 1e-13, .precondition = ilu0{}}), x, {.h = 1e-4, .accuracy = 1e-8});
+  check_dual(by(picard{.rtol = 1e-13, .max_iterations = 5000, .damping = 0.5, .precondition = ilu0{}}), x, {.h = 1e-4, .accuracy = 1e-8});
 }
 TEST_CASE("the derivative of nonlinear_solve is -dF/du^-1 dF/dp, from one system set up once, and is none where the solve failed") {
   auto const f = [](auto const& u, auto const& b) { return K * u + u * u * u - b; };

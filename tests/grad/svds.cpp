@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Derivatives of singular values and vectors, and of eigenvalues of matrices that are not Hermitian: against differences, in both modes.
+// Derivatives of singular values and vectors, and of eigenvalues of matrices that are not Hermitian: against differences, by Taylor
+// remainders of rate 2.0 +- 0.05, in both modes.
 #include <complex>
 
 #include <sla/eigenvalues.hpp>
 #include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
+#include "suites/gradient.hpp"
 
 namespace test_svds_gradient {
 
@@ -34,7 +36,7 @@ A direction(A a) {
   }
   return a;
 }
-/// The derivative along E by both modes and by differences.
+/// The derivative along E by both modes, by differences and by the rate of remainders.
 template <class Loss, class A>
 void check_both(Loss const& loss, A const& a, A const& E, double h = 1e-5) {
   double const difference = (8 * (loss(eval(a + h * E)) - loss(eval(a - h * E))) - (loss(eval(a + 2 * h * E)) - loss(eval(a - 2 * h * E)))) / (12 * h);
@@ -43,6 +45,7 @@ void check_both(Loss const& loss, A const& a, A const& E, double h = 1e-5) {
   for (index_t n = 0; n < a.nnz(); ++n) along += std::real(Z(g.values()[n]) * std::conj(Z(E.values()[n])));
   CHECK(along == Approx(difference).epsilon(1e-7));
   CHECK(std::get<1>(jvp(loss, std::tie(a), std::tie(E))) == Approx(along).epsilon(1e-9));
+  CHECK(gradient::remainder_rate([&](double t) { return loss(eval(a + t * E)); }, along, 100 * h) == Approx(2).margin(0.05));
 }
 } // namespace
 
@@ -128,7 +131,7 @@ TEST_CASE("right and left vectors of matrices that are not Hermitian have their 
 }
 
 namespace {
-/// The derivative along E, of batches and blocks, by both modes and by differences.
+/// The derivative along E, of batches and blocks, by the same.
 template <class Loss, class A>
 void check_along(Loss const& loss, A const& a, A const& E) {
   double const h = 1e-5, difference = (8 * (loss(eval(a + h * E)) - loss(eval(a - h * E))) - (loss(eval(a + 2 * h * E)) - loss(eval(a - 2 * h * E)))) / (12 * h);
@@ -137,6 +140,7 @@ void check_along(Loss const& loss, A const& a, A const& E) {
   double const along = dot(g.values(), E.values());
   CHECK(along == Approx(difference).epsilon(1e-7));
   CHECK(std::get<1>(jvp(loss, std::tie(a), std::tie(E))) == Approx(along).epsilon(1e-9));
+  CHECK(gradient::remainder_rate([&](double t) { return loss(eval(a + t * E)); }, along, 100 * h) == Approx(2).margin(0.05));
 }
 } // namespace
 

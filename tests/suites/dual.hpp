@@ -26,6 +26,7 @@ struct dual_options {
   double h = 1e-3;          ///< the first step of the Taylor test, in units of the arguments
   double accuracy = 1e-12;  ///< of <w, J d> = <J^H w, d>
   int seed = 1;
+  bool along_itself = false;  ///< on ranks: x is the direction
 };
 
 /// Both checks for y = f(x...), traced arguments and plain.

@@ -106,6 +106,11 @@ struct linear_world<distributed<sparse_tensor<T, S, F, Memory>, Mesh, P...>> : d
       throw shape_error(text("solve(A, b): A is ", a.rows(), " x ", a.cols(), ", and must be square; for least squares, least_squares(A, b)"));
     detail::with_local_rows<true>(a, [&] { return linear_world<sparse_tensor<T, S, F, Memory>>::check(a.local(), false), 0; });
   }
+  /// Errors: shape_error, if the rows or columns of a matrix that stands beside A lie otherwise.
+  static void check_beside(A const& a, A const& b, char const* who) {
+    if constexpr (axis >= 0)
+      for (auto const& side : {b.handle(), detail::domain_layout(b.handle())}) detail::require_partition(side, a.handle(), true, who);
+  }
   template <class V>
   static auto zero_of_domain(A const& a, V const& b) {
     using Domain = transposed_shape_t<S>;

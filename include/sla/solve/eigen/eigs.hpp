@@ -151,9 +151,8 @@ auto eigs_in_range(A const& a, B const& b, int k, W const& wanted, Options const
     require_sensible_call(method, wanted, call);
     check_general(a, "A", call);
     if constexpr (!standard) {
+      require_sides_of(a, b, call);
       check_general(b, "B", call);
-      if constexpr (requires { a.rows() != b.rows(); })
-        if (a.rows() != b.rows()) throw shape_error(text(call, ": A is ", a.rows(), " x ", a.cols(), ", and B ", b.rows(), " x ", b.cols()));
     }
     eigen_problem<A, B, none, On> problem{a, b, no, on, 0};
     auto const p = problem.random_vector(1);

@@ -206,8 +206,7 @@ auto eigsh_in_range(A const& a, B const& b, int k, W const& wanted, Options cons
   }
   [[maybe_unused]] bool is_known = true;
   if constexpr (!standard) {
-    if constexpr (requires { a.rows() != b.rows(); })
-      if (a.rows() != b.rows() || a.cols() != b.cols()) throw shape_error(text(call, ": A is ", a.rows(), " x ", a.cols(), ", and B ", b.rows(), " x ", b.cols()));
+    require_sides_of(a, b, call);
     check_hermitian(b, x, y, "B", call);
     if constexpr (is_sparse_tensor<B> && Readable<B>) {
       auto const d = diagonal_of(b);

@@ -243,6 +243,14 @@ auto judged_pairs(Problem const& problem, Space& space, eigen_found<typename Pro
   return eigenpairs<vector<Real>, decltype(vectors)>{std::move(values), std::move(vectors), std::move(out)};
 }
 
+/// Errors: shape_error, if B has other sides than A, or lies on ranks otherwise.
+template <class A, class B>
+void require_sides_of(A const& a, B const& b, char const* call) {
+  if constexpr (requires { a.rows() != b.rows(); })
+    if (a.rows() != b.rows() || a.cols() != b.cols()) throw shape_error(text(call, ": A is ", a.rows(), " x ", a.cols(), ", and B ", b.rows(), " x ", b.cols()));
+  if constexpr (requires { linear_world<A>::check_beside(a, b, call); }) linear_world<A>::check_beside(a, b, text(call, ": B").c_str());
+}
+
 // ---- A v = w B v where the squares of A or B leave the range of double: the same problem of 2^p A and 2^q B, whose pairs are told as those of A and B
 
 /// The exponent of one matrix, or operator.

@@ -56,7 +56,7 @@ struct basic_lanczos {
       index_t applications = op.by.empty() ? 0 : process.products();
       if constexpr (detail::is_near<W> && detail::multiplies_by_solving<decltype(op.multiply)>) {
         // What solves leave of the images of the basis stands beside the largest of them. One more solve with each vector leaves it beside the distance from sigma.
-        detail::orthonormal_list<Capacity, std::remove_cvref_t<decltype(space)>, V, std::remove_cvref_t<decltype(inner)>, std::remove_cvref_t<decltype(random)>> refined(space, inner, random);
+        typename decltype(process)::list refined(space, inner, random);
         for (int j = 0; j < int(vectors.size()); ++j)
           op.multiply(vectors[std::size_t(j)], refined.next(), [&](auto&&... statement) { return refined.join(j, std::forward<decltype(statement)>(statement)...); });
         space.finish();

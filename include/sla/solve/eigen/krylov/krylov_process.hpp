@@ -16,9 +16,8 @@ namespace sla::detail {
 /// Cost: of an expansion one product and four passes over the basis for each vector, and one synchronisation.
 template <int Capacity, class S, class V, class Multiply, class Inner, class Random>
 class krylov_process {
-  using list = orthonormal_list<Capacity, S, V, Inner, Random>;
-
 public:
+  using list = orthonormal_list<Capacity, S, V, Inner, Random>;
   using U = typename list::U;
   using matrix_type = projected_matrix<U>;
   using column_type = projected_column<U>;
