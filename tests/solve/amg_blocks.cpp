@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Multigrid of systems whose levels are matrices of blocks: the same levels as those of their rows, in double to the last digits and in float nearly,
 // with constants and with rigid motions, also where an aggregate holds fewer of them; and which matrices and options have levels of numbers.
+#include <algorithm>
 #include <cmath>
 #include <complex>
+#include <limits>
 #include <sstream>
 
 #include "suites/krylov.hpp"
@@ -115,9 +117,14 @@ TEST_CASE("amg in blocks: new values, adjoints, batches, queues, threads, number
     auto const scaled = flat(sla::eval(other * sla::eval(size * b)));
     CHECK(sla::norm_inf(scaled / size - z) <= 1e-5 * sla::norm_inf(z));
   }
-  for (double size : {1e-100, 1e100}) {
-    auto const of_scaled = flat(sla::eval(amg{}.setup(Matrix(size * K)) * b));
-    CHECK(sla::norm_inf(of_scaled * size - z) <= 1e-5 * sla::norm_inf(z));
+  for (double size : {1e-200, 1e200}) {
+    auto const of_scaled = amg{}.setup(Matrix(size * K));
+    CHECK(of_scaled.hierarchy().blocks->sizes().size() == other.hierarchy().blocks->sizes().size());
+    CHECK(sla::norm_inf(flat(sla::eval(of_scaled * b)) * size - z) <= 1e-5 * sla::norm_inf(z));
+  }
+  for (double size : {1e-310, 1e-317}) {  // least numbers have few digits
+    auto const few = sla::eval(size * b);
+    CHECK(sla::norm_inf(1e300 * flat(sla::eval(other * few)) - 1e300 * size * z) <= 1e-3 * 1e300 * size * sla::norm_inf(z));
   }
   CHECK(sla::norm_inf(flat(sla::eval(other * sla::eval(0.0 * b)))) == 0);
   auto const A = sla::stack_batch(K, twice);
@@ -139,7 +146,22 @@ TEST_CASE("amg in blocks: new values, adjoints, batches, queues, threads, number
   CHECK(tells(out.str(), "dense inverse"));
   auto const single = sla::cast<float>(K);
   CHECK(amg{}.setup(single).hierarchy().blocks);
-  CHECK(sla::try_solve(single, sla::random<float, sla::Extents<dyn, 2>>({K.rows(), 2}, 1), sla::cg{.rtol = 1e-4}, amg{}).report.converged());
+  auto const right = sla::random<float, sla::Extents<dyn, 2>>({K.rows(), 2}, 1);
+  CHECK(sla::try_solve(single, right, sla::cg{.rtol = 1e-4}, amg{}).report.converged());
+  CHECK(sla::norm_inf(flat(sla::eval(amg{}.setup(single) * sla::eval(1e-39f * right)))) > 0);  // false for NaN
+}
+
+TEST_CASE("amg in blocks: an error names the batch item, the row of numbers, and an entry that is not finite") {
+  auto const K = sla::problems::elasticity({70, 50});
+  auto bad = K;
+  std::size_t const block = 4, first = std::size_t(K.pattern().row_ptr[777]), last = std::size_t(K.pattern().row_ptr[778]);
+  std::fill(bad.values().data() + first * block, bad.values().data() + last * block, 0.0);
+  auto const of_batch = suite::words([&] { amg{}.setup(sla::stack_batch(K, bad)); });
+  CHECK(tells(of_batch, "amg: the diagonal entry of row 1554 is zero or not stored"));
+  CHECK(tells(of_batch, "(batch item 1)"));
+  bad = K;
+  bad.values().data()[0] = std::numeric_limits<double>::quiet_NaN();
+  CHECK(tells(suite::words([&] { amg{}.setup(bad); }), "amg: the diagonal entry of row 0 is nan; entries are finite"));
 }
 
 TEST_CASE("amg in blocks: coefficients that jump by 1e8 take some more iterations in float than in double") {

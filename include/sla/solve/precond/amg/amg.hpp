@@ -203,6 +203,17 @@ private:
     return items;
   }
 
+  /// f(), whose errors name item b of so many, where there are others.
+  template <class F>
+  static void of_item(index_t b, index_t count, F const& f) {
+    try {
+      f();
+    } catch (value_error const& e) {
+      if (count == 1) throw;
+      throw value_error(text(e.what(), " (batch item ", b, ")"));
+    }
+  }
+
   /// Levels of blocks, which are found anew for new values.
   template <class F>
   void add_blocks(sparse_tensor<T, S, F> const& A, std::vector<Levels>& items) const {
@@ -213,7 +224,9 @@ private:
         detail::with_csr_rows(A, "amg", [&](auto const& rows) {
           for (index_t b = 0; b < rows.batch_count(); ++b) {
             detail::block_matrix<T, S::block_rows, S::block_rows> const item({rows.rows(), rows.cols()}, rows.shared_pattern(), buffer<T>::borrow(rows.values().data() + b * rows.batch_stride(), rows.batch_stride()));
-            if (auto blocks = detail::block_levels_of<GridReal, kernel_t<Stored>>(o, item)) items[std::size_t(b)] = detail::hierarchy_of_blocks<Stored>(o, std::move(blocks));
+            of_item(b, rows.batch_count(), [&] {
+              if (auto blocks = detail::block_levels_of<GridReal, kernel_t<Stored>>(o, item)) items[std::size_t(b)] = detail::hierarchy_of_blocks<Stored>(o, std::move(blocks));
+            });
           }
         });
       }
@@ -244,17 +257,14 @@ private:
           detail::measure_levels(*stored);
           levels = stored;
         };
-        try {
+        of_item(b, rows.batch_count(), [&] {
           made(o);
           if (levels->doubtful && contracts_late(levels, item) > 0.5) {
             auto classical = o;
             classical.coarsening = amg_coarsening::classical, levels = nullptr;
             made(classical);
           }
-        } catch (value_error const& e) {
-          if (rows.batch_count() == 1) throw;
-          throw value_error(text(e.what(), " (batch item ", b, ")"));
-        }
+        });
       }
       items_ = detail::shared_of<std::vector<Levels> const>(std::move(items));
     });

@@ -34,6 +34,14 @@ struct amg_nodes {
   index_t count() const { return index_t(first.size()) - 1; }
 };
 
+/// v -> |v|^2 in a unit, a power of 2, in which the squares of n numbers are in the range of double.
+template <class K>
+auto squares_beside(K const* a, index_t n) {
+  double const largest = double(norm_inf(numbers_at(a, n)));
+  double const unit = largest > 0 && std::isfinite(largest) ? std::ldexp(1.0, -std::clamp(std::ilogb(largest), -1000, 1000)) : 1;
+  return [unit](K v) { return double(abs_of(v)) * unit * (double(abs_of(v)) * unit); };
+}
+
 /// How strongly nodes are coupled: -|A_ij| / sqrt(|A_ii| |A_jj|), by the Frobenius norms of blocks, positive on the diagonal: the same,
 /// however unknowns are scaled.
 template <class T>
@@ -43,6 +51,7 @@ amg_matrix<double> coupled_nodes(amg_matrix<T> const& A, std::vector<std::int32_
   for (index_t v = 0; v < nodes; ++v) std::fill(node_of.begin() + first[std::size_t(v)], node_of.begin() + first[std::size_t(v) + 1], std::int32_t(v));
   auto const view = A.pattern().view();
   auto const* const a = kernel_pointer(A.values().data());
+  auto const squared = squares_beside(a, A.nnz());
   // f(column, squares) for the nodes that node v is coupled to, ascending.
   auto const row = [&](index_t v, std::vector<std::pair<std::int32_t, dependent_t<double, T>>>& out) {
     out.clear();
@@ -53,11 +62,11 @@ amg_matrix<double> coupled_nodes(amg_matrix<T> const& A, std::vector<std::int32_
         std::int32_t const to = node_of[j];
         while (known < before && out[known].first < to) ++known;
         if (known < before && out[known].first == to)
-          out[known].second += double(abs2_of(a[s]));
+          out[known].second += squared(a[s]);
         else if (out.size() > before && out.back().first == to)
-          out.back().second += double(abs2_of(a[s]));
+          out.back().second += squared(a[s]);
         else
-          out.emplace_back(to, double(abs2_of(a[s])));
+          out.emplace_back(to, squared(a[s]));
       });
       std::inplace_merge(out.begin(), out.begin() + std::ptrdiff_t(before), out.end(), [](auto const& x, auto const& y) { return x.first < y.first; });
     }
@@ -94,12 +103,12 @@ amg_matrix<double> coupled_nodes(block_matrix<T, B, B> const& A) {
   index_t const n = A.rows();
   auto const view = A.pattern().view();
   buffer<double> values(A.nnz(), uninitialized), scale(n, uninitialized);
-  parallel_ranges(n, [&, a = A.values().data(), norm = values.data(), d = scale.data()](index_t lo, index_t hi) {
+  parallel_ranges(n, [&, a = A.values().data(), squared = squares_beside(A.values().data(), A.nnz() * B * B), norm = values.data(), d = scale.data()](index_t lo, index_t hi) {
     for (index_t i = lo; i < hi; ++i) {
       d[i] = 1;
       view.for_row(i, [&](index_t s, index_t j) {
         double squares = 0;
-        for (index_t e = 0; e < B * B; ++e) squares += double(abs2_of(a[s * B * B + e]));
+        for (index_t e = 0; e < B * B; ++e) squares += squared(a[s * B * B + e]);
         norm[s] = std::sqrt(squares);
         if (i == j && squares > 0) d[i] = 1 / std::sqrt(norm[s]);
       });

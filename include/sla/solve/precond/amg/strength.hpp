@@ -38,19 +38,20 @@ struct largest_size {
 template <class K>
 class entries_ahead {
 public:
-  entries_ahead(csr_view<std::int32_t, std::int32_t> const& rows, K const* values, index_t first) : rows_(rows), values_(values), next_(rows.row_ptr[first]) {}
+  /// width: the numbers of an entry.
+  entries_ahead(csr_view<std::int32_t, std::int32_t> const& rows, K const* values, index_t first, index_t width = 1) : rows_(rows), values_(values), next_(rows.row_ptr[first]), width_(width) {}
   void reach(index_t row) {
     constexpr index_t ahead = 32768, line = 64 / index_t(sizeof(K)) < 16 ? 64 / index_t(sizeof(K)) : 16;
     for (index_t const end = (std::min)(index_t(rows_.row_ptr[row]) + ahead, index_t(rows_.row_ptr[rows_.rows])); next_ < end; next_ += line) {
       SLA_PREFETCH(std::uintptr_t(rows_.col + next_));
-      SLA_PREFETCH(std::uintptr_t(values_ + next_));
+      SLA_PREFETCH(std::uintptr_t(values_ + next_ * width_));
     }
   }
 
 private:
   csr_view<std::int32_t, std::int32_t> rows_;
   K const* values_;
-  index_t next_;
+  index_t next_, width_;
 };
 
 /// Of each row: the diagonal entry's phase, the largest coupling (0 where there is none), and the weight of the smoother; and the norm of all, the largest sum of magnitudes.
@@ -97,8 +98,12 @@ amg_rows<T> look_at(index_t n, Each const& each, amg_smoother const& smoother, i
   });
   out.norm = norm.value;
   index_t const bare = first_where(n, [&, phase = out.phase.data()](index_t i) { return phase[i] == K{}; });
-  if (bare >= 0 && level == 0)
+  if (bare >= 0 && level == 0) {
+    each(bare, [&](index_t j, K a) {
+      if (j == bare && !std::isfinite(double(abs_of(a)))) throw numbered_error("amg: the diagonal entry of row ", row_number{bare, true}, " is ", user_t<K>(a), "; entries are finite");
+    });
     throw numbered_error("amg: the diagonal entry of row ", row_number{bare, true}, " is zero or not stored; permute rows so that none is, or use ilu0, lu, or row_norms with minres");
+  }
   return out;
 }
 /// Of the rows of A.

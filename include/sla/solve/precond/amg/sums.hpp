@@ -115,7 +115,7 @@ bool is_hermitian(sparse_tensor<T, S, Csr<std::int32_t>> const& A) {
       while (s < row_ptr[i + 1] && col[s] < lo) ++s;
       here.before += s - row_ptr[i], next[std::size_t(i - lo)] = s;
     }
-    entries_ahead entries(view, a, lo);
+    entries_ahead entries(view, a, lo, B * B);
     for (index_t i = lo; i < hi && here.holds; ++i) {
       entries.reach(i);
       std::int32_t s = next[std::size_t(i - lo)];

@@ -3,7 +3,9 @@
 // Other cycles and smoothers have levels of numbers (solve/precond/amg/level.hpp).
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <limits>
@@ -77,12 +79,12 @@ public:
     idle_.with(*this, [&](auto& work) {
       auto space = immediate_space(dependent_t<host_memory, R>{});
       index_t const n = finest.rows();
-      double const largest = double(norm_inf(numbers_at(b, n)));
-      double const size = largest > 0 && largest <= (std::numeric_limits<double>::max)() ? largest : 1;
+      auto const largest = real_t<Number>(norm_inf(numbers_at(b, n)));
+      Number const size = largest > 0 && std::isfinite(largest) ? (std::max)(largest, (std::numeric_limits<Number>::min)()) : Number(1);
       auto& [f, x, y] = work.levels[0];
-      fuse(space, put_at(f.data(), n, Number(1 / size) * numbers_at(b, n)));
+      fuse(space, put_at(f.data(), n, 1 / size * numbers_at(b, n)));
       cycle_from(space, work, 0, f.data(), x.data());
-      fuse(space, put_at(z, n, Number(size / scale) * numbers_at(std::as_const(x).data(), n)));
+      fuse(space, put_at(z, n, size * (Number(1 / scale) * numbers_at(std::as_const(x).data(), n))));
     });
   }
   std::vector<std::array<index_t, 2>> sizes() const override {
