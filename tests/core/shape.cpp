@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Extents and shapes, and the small tools below them.
+#include <locale>
+#include <string>
+
 #include "catch.hpp"
 
 #include <sla/core/shape.hpp>
@@ -62,6 +65,13 @@ TEST_CASE("errors say where") {
   CHECK(e.line() == 3);
   CHECK(e.column() == 7);
   CHECK(text("row ", 3, " of ", 2.5) == "row 3 of 2.5");
+  struct by_thousands : std::numpunct<char> {
+    char do_thousands_sep() const override { return ','; }
+    std::string do_grouping() const override { return "\3"; }
+  };
+  auto const before = std::locale::global(std::locale(std::locale::classic(), new by_thousands));
+  CHECK(text(1234567) == "1234567");  // files hold such numbers
+  std::locale::global(before);
   CHECK_THROWS_AS(throw unavailable_error("no GPU"), error);
 }
 

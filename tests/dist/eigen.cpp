@@ -240,6 +240,7 @@ TEST_CASE("eigsh and eigs say that B lies on other rows than A") {
   check([](auto const& D, auto const& E) { (void)eigsh(D, E, 2, largest{}, lobpcg{.rtol = 1e-9}); }, "eigsh");
   check([](auto const& D, auto const& E) { (void)eigsh(D, E, 3, near{1.0}, lanczos{.rtol = 1e-9}); }, "eigsh");
   check([](auto const& D, auto const& E) { (void)eigs(D, E, 2, near{0.7}, krylov_schur{.rtol = 1e-9}); }, "eigs");
+  check([](auto const& D, auto const& E) { (void)eigsh(cast<std::complex<double>>(D), E, 2, largest{}, lobpcg{.rtol = 1e-9}); }, "eigsh");
 }
 
 TEST_CASE("what is no eigenproblem is refused on all ranks alike") {

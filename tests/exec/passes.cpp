@@ -252,8 +252,14 @@ TEST_CASE("a fuse of more statements than its plan has room for in place is one 
   vector<double> q(Extents<dyn>(42));
   CHECK(all(of, [](auto const&... s) { return passes(s...); }) == 1);
   CHECK(all(of, [&](auto const&... s) { return passes(set(q, A * p), s..., set(p, w)); }) == 2);
+  CHECK(all(of, [&](auto const&... s) { return passes(set(p, w), s..., set(q, A * p)); }) == 2);  // the first of many that write
   all(of, [](auto const&... s) { fuse(s...); });
   for (std::size_t k = 0; k < 40; ++k) CHECK(norm(v[k] - (1.0 + double(k)) * w) <= 1e-13 * double(k) * norm(w));
+  vector<double> const wanted = A * p;
+  vector<double> const z = 0.5 * p;
+  all(of, [&](auto const&... s) { fuse(set(q, A * p), s..., set(p, z)); });
+  CHECK(norm_inf(q - wanted) == 0);
+  CHECK(norm_inf(p - z) == 0);
 }
 
 } // namespace test_passes

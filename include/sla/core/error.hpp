@@ -116,6 +116,7 @@ std::string printed(std::initializer_list<text_part> parts) {
   std::string all;
   text_buffer buffer(all);
   std::ostream out(&buffer);
+  out.imbue(std::locale::classic());  // a program's own would put separators into numbers, of files too
   for (text_part const& p : parts) p.print(out, p.value);
   return all;
 }

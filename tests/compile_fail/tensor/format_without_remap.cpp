@@ -50,5 +50,6 @@ struct Full {
 
 int main() {
   auto const A = sla::problems::poisson({4, 4});
-  return sla::to<Full>(A).nnz() == 256 ? 0 : 1;
+  auto const full = sla::to<Full>(A);
+  return full.nnz() == 256 ? 0 : 1;
 }

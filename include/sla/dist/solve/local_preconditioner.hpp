@@ -165,7 +165,7 @@ public:
   local_preconditioner(M m, detail::block_words words) : m_(std::move(m)), words_(std::move(words)) {}
   M const& local() const { return m_; }
   auto adjoint() const
-    requires requires(M const& m) { m.adjoint(); }
+    requires detail::HasAdjoint<M>
   {
     using Adjoint = decltype(m_.adjoint());
     return local_preconditioner<Adjoint>(m_.adjoint(), words_);

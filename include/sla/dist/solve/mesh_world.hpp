@@ -107,7 +107,9 @@ struct linear_world<distributed<sparse_tensor<T, S, F, Memory>, Mesh, P...>> : d
     detail::with_local_rows<true>(a, [&] { return linear_world<sparse_tensor<T, S, F, Memory>>::check(a.local(), false), 0; });
   }
   /// Errors: shape_error, if the rows or columns of a matrix that stands beside A lie otherwise.
-  static void check_beside(A const& a, A const& b, char const* who) {
+  template <class B>
+    requires requires(B const& b) { detail::domain_layout(b.handle()); }
+  static void check_beside(A const& a, B const& b, char const* who) {
     if constexpr (axis >= 0)
       for (auto const& side : {b.handle(), detail::domain_layout(b.handle())}) detail::require_partition(side, a.handle(), true, who);
   }

@@ -193,7 +193,7 @@ public:
       : part_(std::move(part)), inner_(std::move(inner)), shape_(shape), own_in_(own_in), own_out_(own_out), remark_(std::move(remark)) {}
 
   auto adjoint() const
-    requires requires(M const& m) { m.adjoint(); }
+    requires detail::HasAdjoint<M>
   {
     using Adjoint = decltype(inner_.adjoint());
     return rank_schwarz<Adjoint, D>(part_.shared(), inner_.adjoint(), shape_, own_out_, own_in_, remark_);

@@ -78,7 +78,7 @@ constexpr auto whole_measure() {
                              "sla/solve/seam/measure.hpp");
   static_assert(!has_numbers || has_sum, "sla: solve(A, b, method): the measure of the method has no member `sum`: static auto sum(space, a, b, x, room), which returns one scalar of fuse, as in "
                                          "sla/solve/seam/measure.hpp");
-  return std::type_identity<std::conditional_t<has_numbers && has_sum, M, residual_of_system>>();
+  return std::type_identity<std::conditional_t<Measure<M, S, A, V, X>, M, residual_of_system>>();
 }
 
 template <class Method>

@@ -80,6 +80,7 @@ std::string seconds_text(double seconds) {
 } // namespace detail
 
 /// One line: "cg + jacobi: converged in 123 iterations, true residual 3.1e-09 (asked 1e-08), 2.1 ms + 31 ms, 12 MiB".
+/// Traits: who prints no report compiles nothing of this.
 template <class Traits>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, report const& r) {
   out << r.method;

@@ -219,7 +219,7 @@ template <Format F2, class T, class S, class F, class... Limit>
 sparse_tensor<T, S, F2> convert(conversion_to<F2> to, sparse_tensor<T, S, F> const& A, Limit... limit) {
   static_assert(sizeof...(Limit) == 0 || detail::is_dia_format<F2>, "sla: dia_limit is an option of to<Dia>(A) alone");
   constexpr bool has_remap = requires { detail::remap(to, A.pattern(), slots_by_row<F>, limit...); };
-  static_assert(has_remap, "sla: to<F>(A): the format has no member `remap`: static pattern_map<F> remap(Old const& old), from the pattern of another format");
+  static_assert(has_remap || std::same_as<F, F2> || sizeof...(Limit) > 0, "sla: to<F>(A): the format has no member `remap`: static pattern_map<F> remap(Old const& old), from the pattern of another format");
   if constexpr (std::same_as<F, F2>)
     return A;
   else if constexpr (has_remap)

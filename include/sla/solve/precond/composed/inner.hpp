@@ -54,7 +54,7 @@ public:
 
   /// The same method on A's conjugate transpose, which is stored, with the preconditioner's adjoint.
   auto adjoint() const
-    requires requires(A const& a, M const& m) { World::adjoint(a), m.adjoint(); }
+    requires(detail::HasAdjoint<M> && requires(A const& a) { World::adjoint(a); })
   {
     using Adjoint = decltype(World::adjoint(*a_));
     return applied_inner<Adjoint, Method, decltype(m_.adjoint())>(World::adjoint(*a_), method_, m_.adjoint());

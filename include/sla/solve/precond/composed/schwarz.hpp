@@ -12,6 +12,7 @@
 #include <sla/core/held.hpp>
 #include <sla/solve/precond/composed/subdomain.hpp>
 #include <sla/solve/precond/sweep.hpp>
+#include <sla/solve/seam/method.hpp>
 #include <sla/solve/seam/numbered_error.hpp>
 #include <sla/tensor/build/block.hpp>
 #include <sla/tensor/build/cuts.hpp>
@@ -195,7 +196,7 @@ public:
 
   /// The adjoint of the restricted sum reads own rows and adds all: additive Schwarz with harmonic extension (Cai and Sarkis).
   auto adjoint() const
-    requires requires(M const& m) { m.adjoint(); }
+    requires detail::HasAdjoint<M>
   {
     using Adjoint = decltype(std::declval<M const&>().adjoint());
     std::vector<Adjoint> inner;
