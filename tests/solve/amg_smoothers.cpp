@@ -224,13 +224,16 @@ TEST_CASE("amg of transport that leaves its smoother open is smoothed by incompl
   auto const strong = central.build();
   CHECK(tells(printed(amg{}.setup(strong)), "1 + 1 SPAI-0"));
   CHECK(sla::try_solve(strong, sla::random<double>(strong.rows(), 1), sla::bicgstab{.rtol = 1e-8}, amg{}).report.iterations() <= 120);
-  // A row that is coupled to all others makes them dear.
-  index_t const many = 3000;
-  sla::triplets<double> hub(many, many);
-  for (index_t i = 0; i < many; ++i) hub.add(i, i, 4.0);
-  for (index_t i = 1; i < many; ++i) hub.add(i, 0, -1.0), hub.add(0, i, -1e-4);
-  for (index_t i = 2; i < many; ++i) hub.add(i, i - 1, -1.0);
-  CHECK(tells(printed(small.setup(hub.build())), "1 + 1 SPAI-0"));
+  // One row that is coupled to all others is no matter; some that are make them dear.
+  for (index_t const hubs : {1, 60}) {
+    index_t const many = 3000;
+    sla::triplets<double> t(many, many);
+    for (index_t i = 0; i < many; ++i) t.add(i, i, 4.0);
+    for (index_t h = 0; h < hubs; ++h)
+      for (index_t i = h + 1; i < many; ++i) t.add(i, h, -1.0 / double(hubs)), t.add(h, i, -1e-4);
+    for (index_t i = hubs + 1; i < many; ++i) t.add(i, i - 1, -1.0);
+    CHECK(tells(printed(small.setup(t.build())), hubs == 1 ? "1 + 1 ilu0" : "1 + 1 SPAI-0"));
+  }
   // The second pivot of ILU(0) is 0: that level keeps its diagonal.
   sla::triplets<double> t(40, 40);
   for (index_t i = 0; i < 40; ++i) t.add(i, i, i == 1 ? 1.0 : 4.0);

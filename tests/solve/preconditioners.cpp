@@ -2,7 +2,9 @@
 // Jacobi and ILU(0) against dense algebra: as operators, with their adjoints, in batches, blocks and several right-hand sides.
 #include "catch.hpp"
 
+#include <cmath>
 #include <complex>
+#include <ctime>
 
 #include <sla/exec/evaluate.hpp>
 #include <sla/expr/sparse/product.hpp>
@@ -83,6 +85,42 @@ TEST_CASE("ilu0 with fill dropped agrees with A on its pattern") {
   CHECK(difference(product, unit) < 0.5);
   CHECK(difference(product, unit) > 1e-3);
   adjoint_fits(M, sla::random<double>(n, 6), sla::random<double>(n, 7));
+}
+
+TEST_CASE("ilu0 of a matrix with a row for all unknowns is the algorithm on dense arrays, and takes no work of their square") {
+  auto const hub = [](index_t n) {  // row and column 0, and two chains
+    sla::triplets<double> t(n, n);
+    auto const value = [](index_t i, index_t j) { return std::cos(double(3 * i + 7 * j)); };
+    for (index_t i = 0; i < n; ++i) t.add(i, i, i == 0 ? double(n) : 6.0);
+    for (index_t i = 1; i < n; ++i) t.add(i, 0, value(i, 0)), t.add(0, i, value(0, i));
+    for (index_t i = 2; i < n; ++i) t.add(i, i - 1, value(i, i - 1)), t.add(i - 1, i, value(i - 1, i));
+    return t.build();
+  };
+  index_t const n = 150;
+  auto const A = hub(n);
+  auto const stored = [&](index_t i, index_t j) { return sla::find_slot(A.pattern().view(), i, j) >= 0; };
+  sla::matrix<double> LU({n, n});
+  for (index_t i = 0; i < n; ++i) A.pattern().view().for_row(i, [&](index_t s, index_t j) { LU(i, j) = A.values()[s]; });
+  for (index_t i = 0; i < n; ++i)
+    for (index_t k = 0; k < i; ++k) {
+      if (!stored(i, k)) continue;
+      LU(i, k) /= LU(k, k);
+      for (index_t j = k + 1; j < n; ++j)
+        if (stored(i, j)) LU(i, j) -= LU(i, k) * LU(k, j);
+    }
+  auto const x = sla::random<double>(n, 3);
+  sla::vector<double> expected = x;
+  for (index_t i = 0; i < n; ++i)
+    for (index_t j = 0; j < i; ++j) expected[i] -= LU(i, j) * expected[j];
+  for (index_t i = n; i-- > 0; expected[i] /= LU(i, i))
+    for (index_t j = i + 1; j < n; ++j) expected[i] -= LU(i, j) * expected[j];
+  CHECK(difference(sla::vector<double>(sla::ilu0{}.setup(A) * x), expected) <= 1e-13 * sla::norm_inf(expected));
+
+  // The square of these rows takes half a minute and more.
+  auto const large = hub(200000);
+  auto const began = std::clock();
+  auto const M = sla::ilu0{}.setup(large);
+  CHECK(double(std::clock() - began) / CLOCKS_PER_SEC < 10);
 }
 
 TEST_CASE("jacobi is the inverse diagonal, pointwise, in plain expressions too") {

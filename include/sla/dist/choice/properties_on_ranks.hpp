@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -60,7 +61,6 @@ void settle_symmetry_on_ranks(D const& d, typename D::local_type const& A, row_s
   scalar_places<D> const places{{d}};
   auto const view = A.pattern().view();
   auto const item = [&](index_t b) { return scalar_rows<T, decltype(view), P, Q>{view, kernel_pointer(A.values().data()) + b * A.batch_stride(), A.rows() * P, A.cols() * Q}; };
-  auto const largest = [](auto const& of, index_t i) { return std::sqrt(of.size(i, i)); };
   row_scan seen;
   seen.skew = seen.skew_hermitian = false;
   auto const agree = [&] {
@@ -71,36 +71,34 @@ void settle_symmetry_on_ranks(D const& d, typename D::local_type const& A, row_s
   };
   for (index_t b = 0; b < A.batch_count(); ++b) {
     auto const of = item(b);
+    typename decltype(of)::sizes size(of);
     for (index_t i = 0; i < of.rows && seen.has_symmetry(); ++i)
       of.for_row(i, [&](index_t j, K v) {
-        if (j >= i && j < own && seen.has_symmetry()) of.compare(i, j, v, tolerance, seen);
-        if (j < (std::min)(i, own) && seen.has_symmetry() && find_slot(view, j / P, i / Q) < 0) of.compare(i, j, v, tolerance, seen);
+        if (j >= i && j < own && seen.has_symmetry()) of.compare(i, j, v, tolerance, size, seen);
+        if (j < (std::min)(i, own) && seen.has_symmetry() && find_slot(view, j / P, i / Q) < 0) of.compare(i, j, v, tolerance, size, seen);
       });
   }
   if (agree()) {
     std::vector<crossing> mine;
+    std::vector<typename decltype(item(0))::sizes> size;
     for (index_t b = 0; b < A.batch_count(); ++b) {
       auto const of = item(b);
-      for (index_t i = 0; i < of.rows; ++i) {
-        double size = -1;
+      size.emplace_back(of);
+      for (index_t i = 0; i < of.rows; ++i)
         of.for_row(i, [&](index_t j, K v) {
-          if (j < own) return;
-          if (size < 0) size = largest(of, i);
-          mine.push_back({places.row(i), places.col(j), b, v, size});
+          if (j >= own) mine.push_back({places.row(i), places.col(j), b, v, size.back().root_of(i)});
         });
-      }
     }
     auto owner = rows.owners_of(c, index_t(mine.size()), [&](index_t k) { return mine[std::size_t(k)].col / P; });
     auto const arrived = terms_by_owner(c, std::move(owner)).template send<crossing>(c, 1, [&](index_t k, crossing* to) { *to = mine[std::size_t(k)]; });
+    auto const place = [](crossing const& x) { return std::tuple(x.item, x.row, x.col); };
+    std::ranges::sort(mine, {}, place);
     for (crossing const& other : arrived.values) {
       if (!seen.has_symmetry()) break;
-      auto const of = item(other.item);
+      auto const partner = std::ranges::lower_bound(mine, std::tuple(other.item, other.col, other.row), {}, place);
+      bool const stored = partner != mine.end() && place(*partner) == std::tuple(other.item, other.col, other.row);
       index_t const i = rows.local(other.col / P) * P + other.col % P;
-      K partner{};
-      of.for_row(i, [&](index_t j, K v) {
-        if (j >= own && places.col(j) == other.row) partner = v;
-      });
-      of.compare(other.value, partner, [&] { return other.size * largest(of, i); }, tolerance, seen);
+      item(0).compare(other.value, stored ? partner->value : K{}, [&] { return other.size * size[std::size_t(other.item)].root_of(i); }, tolerance, seen);
     }
     agree();
   }

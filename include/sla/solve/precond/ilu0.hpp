@@ -3,6 +3,7 @@
 // Linear Systems, algorithm 10.4), for scalar and block entries. Applying it is two sweeps over the rows: a whole node.
 #pragma once
 
+#include <algorithm>
 #include <utility>
 
 #include <sla/solve/precond/triangles.hpp>
@@ -11,6 +12,9 @@
 namespace sla {
 
 namespace detail {
+/// A row of U that has this many times the entries of the row from which it is eliminated is not read but searched.
+inline constexpr index_t much_longer = 16;
+
 /// Row i of L and U, in the place of A's, from the rows above it; `place` maps columns to the slots of the row. False, if the
 /// pivot is singular.
 template <index_t P, class T, class Layout>
@@ -23,8 +27,15 @@ bool eliminate_row(Layout const& layout, T* a, index_t i, buffer<index_t>& place
   for (index_t s = ptr[i]; s < diagonal[i]; ++s) {
     index_t const k = col[s];
     multiply_right<P, false>(a + s * PP, a + index_t(diagonal[k]) * PP);  // L_ik = A_ik U_kk^-1
-    for (index_t u = diagonal[k] + 1; u < ptr[k + 1]; ++u)
-      if (index_t const at = place[col[u]]; at >= 0) subtract_product<P, false>(a + s * PP, a + u * PP, a + at * PP, P);
+    auto const eliminate = [&](index_t u, index_t at) { subtract_product<P, false>(a + s * PP, a + u * PP, a + at * PP, P); };
+    index_t const first = diagonal[k] + 1, last = ptr[k + 1];
+    if (last - first <= much_longer * (ptr[i + 1] - s)) {
+      for (index_t u = first; u < last; ++u)
+        if (index_t const at = place[col[u]]; at >= 0) eliminate(u, at);
+    } else {  // of a row with an entry for nearly each column, those that row i has too are looked up
+      for (index_t at = s + 1; at < ptr[i + 1]; ++at)
+        if (auto const u = std::lower_bound(&col[first], &col[last - 1] + 1, col[at]) - &col[0]; u < last && col[u] == col[at]) eliminate(u, at);
+    }
   }
   for (index_t s = ptr[i]; s < ptr[i + 1]; ++s) place[col[s]] = -1;
   return invert<P>(a + index_t(diagonal[i]) * PP);
@@ -42,8 +53,8 @@ void eliminate_items(Layout const& layout, T* values, index_t batch, char const*
 }
 } // namespace detail
 
-/// `solve(A, b, gmres{}, ilu0{})`: M = (L U)^-1, where L U is A on A's pattern. Setup: O(sum over rows of L entries times U
-/// entries), memory of A's values once more. Cost: the factors are read once per application, for all right-hand sides; batch
+/// `solve(A, b, gmres{}, ilu0{})`: M = (L U)^-1, where L U is A on A's pattern. Setup: O(sum over the entries of L of the shorter of
+/// two rows, of its own and of U's; a logarithm more where U's is much longer), memory of A's values once more. Cost: the factors are read once per application, for all right-hand sides; batch
 /// items in parallel, rows in order. Errors: value_error naming the row whose pivot is zero or not stored.
 struct ilu0 {
   using preconditioner_tag = void;

@@ -104,6 +104,10 @@ index_t row_length(View const& view, index_t i) {
   view.for_row(i, [&](index_t, index_t) { ++count; });
   return count;
 }
+template <class Col, class Ptr>
+index_t row_length(csr_view<Col, Ptr> const& view, index_t i) {
+  return view.row_ptr[i + 1] - view.row_ptr[i];
+}
 
 /// An old pattern as another one. Slots keep their order, but for Dia, whose slots are laid out by diagonals.
 template <class Col, class Ptr, class Old>

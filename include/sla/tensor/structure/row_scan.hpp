@@ -107,15 +107,27 @@ struct scalar_rows {
     return s < 0 ? kernel_t<T>{} : values[(s * P + r % P) * Q + c % Q];
   }
 
-  /// What entries a_rc and a_cr are measured by, where they are rounded sums that cancel: the largest entries of both rows.
-  double size(index_t r, index_t c) const {
-    auto const largest = [&](index_t row) {
-      double most = 0;
-      for_row(row, [&](index_t, kernel_t<T> v) { most = (std::max)(most, double(abs_of(v))); });
-      return most;
-    };
-    return std::sqrt(largest(r)) * std::sqrt(largest(c));
-  }
+  /// What entries a_rc and a_cr are measured by, where they are rounded sums that cancel: the largest entries of both rows. A row is looked through once, however many ask; for one thread.
+  class sizes {
+  public:
+    explicit sizes(scalar_rows const& of) : of_(of) {}
+    double operator()(index_t r, index_t c) { return root_of(r) * root_of(c); }
+    /// The square root of a row's largest entry.
+    double root_of(index_t row) {
+      if (known_.empty()) known_.assign(std::size_t(of_.rows), -1.0);
+      double& root = known_[std::size_t(row)];
+      if (root < 0) {
+        double most = 0;
+        of_.for_row(row, [&](index_t, kernel_t<T> v) { most = (std::max)(most, double(abs_of(v))); });
+        root = std::sqrt(most);
+      }
+      return root;
+    }
+
+  private:
+    scalar_rows of_;
+    std::vector<double> known_;
+  };
 
   /// Is a row of `count` entries strictly dominant, of which those beside the diagonal add up to `off`?
   static bool is_strict(double diagonal, double off, index_t count, double& slack) {
@@ -136,7 +148,7 @@ struct scalar_rows {
   }
 
   /// What a_ij = v and a_ji tell of symmetry.
-  void compare(index_t i, index_t j, kernel_t<T> v, double tolerance, row_scan& r) const {
+  void compare(index_t i, index_t j, kernel_t<T> v, double tolerance, sizes& size, row_scan& r) const {
     compare(v, i == j ? v : at(j, i), [&] { return size(i, j); }, tolerance, r);
   }
   /// The same of v and w, whose rows are of this size().
@@ -216,10 +228,11 @@ struct scalar_rows {
     bool const is_symmetric = all.bad_row < 0 && all.transposed == 0, is_hermitian = all.bad_row < 0 && all.adjoint == 0;
     auto const seen = merged_ranges<row_scan>(rows, [&](index_t first, index_t last) {
       row_scan r;
+      sizes size(*this);
       r.any = true, r.symmetric = !is_symmetric, r.hermitian = !is_hermitian;
       for (index_t i = first; i < last && r.has_symmetry(); ++i)
         for_row(i, [&](index_t j, kernel_t<T> v) {
-          if ((j >= i || !all.same_structure) && r.has_symmetry()) compare(i, j, v, tolerance, r);
+          if ((j >= i || !all.same_structure) && r.has_symmetry()) compare(i, j, v, tolerance, size, r);
         });
       return r;
     });

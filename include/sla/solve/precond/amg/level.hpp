@@ -267,7 +267,7 @@ std::shared_ptr<amg_hierarchy<To>> levels_in(std::shared_ptr<amg_hierarchy<T>> c
   }
 }
 
-/// The ILU(0) of A, unless it does not exist, takes much more work than a product, as where a row is dense, or is unstable, as of central differences of strong
+/// The ILU(0) of A, unless it does not exist, takes much more work than a product, as where many rows are dense, or is unstable, as of central differences of strong
 /// convection (Elman 1986): where the largest element of (L U)^-1 1, beside 1 / max |a_ii|, is large (Chow and Saad 1997). Then nothing.
 template <class T>
 std::shared_ptr<amg_sweep<T> const> stable_factors(amg_matrix<T> const& A) {
@@ -276,7 +276,7 @@ std::shared_ptr<amg_sweep<T> const> stable_factors(amg_matrix<T> const& A) {
   double work = 0, diagonal = 0;
   for (index_t i = 0; i < A.rows(); ++i)
     view.for_row(i, [&](index_t s, index_t j) {
-      if (j < i) work += double(row_length(view, j));
+      if (j < i) work += double((std::min)(row_length(view, j), much_longer * row_length(view, i)));
       if (j == i) diagonal = (std::max)(diagonal, double(std::abs(a[s])));
     });
   if (work > 30 * double(A.values().size())) return {};
