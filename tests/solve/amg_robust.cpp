@@ -167,3 +167,40 @@ TEST_CASE("amg takes coarse points where cells jump by 1e8, and keeps aggregates
   CHECK(suite::iterations(suite::cells(110, 6, 7), sla::cg{.rtol = 1e-6}, amg{.cycle = sla::amg_cycle::amli, .coarsening = sla::amg_coarsening::plain}, "plain") <= 30);
   CHECK(suite::iterations(suite::shuffled(suite::cells(110, 6, 5)), sla::cg{.rtol = 1e-6}, amg{}, "AMLI-cycle") <= 30);
 }
+
+TEST_CASE("amg of a network with hubs is coarsened by constants, where smoothing would fill the coarse matrices, with new values too") {
+  index_t const n = 6000;
+  auto const network = [&](double weight) {  // each node is linked to four ends of links before it (Barabasi and Albert 1999), in two directions with different weights
+    sla::triplets<double> t(n, n);
+    std::vector<index_t> ends{0, 1, 2, 3, 4};
+    auto const pick = sla::random<double>(8 * n, 5);
+    for (index_t i = 0; i < n; ++i) t.add(i, i, 1e-3);
+    for (index_t i = 5, draw = 0; i < n; ++i)
+      for (int e = 0; e < 4; ++e, ++draw) {
+        index_t const j = ends[std::size_t(0.5 * (pick[2 * draw] + 1) * double(ends.size() - 1))];
+        if (j == i) continue;
+        double const w = 1.5 + pick[2 * draw + 1];
+        t.add(i, j, -w), t.add(j, i, -weight * w), t.add(i, i, w), t.add(j, j, w);
+        ends.push_back(i), ends.push_back(j);
+      }
+    return t.build();
+  };
+  auto const complexity = [](auto const& M) {
+    index_t entries = 0;
+    for (auto const& level : M.hierarchy().levels) entries += level.A.nnz();
+    return double(entries) / double(M.hierarchy().levels.front().A.nnz());
+  };
+  auto const A = network(0.3);
+  auto M = amg{}.setup(A);
+  CHECK(complexity(M) < 2);
+  CHECK(complexity(amg{.coarsening = by_aggregates}.setup(A)) > 4);  // who names it gets it
+  CHECK(honest_reason(A, sla::random<double>(n, 1), sla::bicgstab{.rtol = 1e-10}, amg{}) == sla::reason::converged);
+  auto const x = sla::random<double>(n, 2), y = sla::random<double>(n, 3);
+  sla::vector<double> const Mx = M * x, My = M.adjoint() * y;
+  CHECK(std::abs(sla::dot(Mx, y) - sla::dot(x, My)) <= 1e-12 * sla::norm(Mx) * sla::norm(y));
+  // New values: the levels of a first set-up.
+  auto const B = network(0.6);
+  M.update(B);
+  M.update(A);
+  CHECK(sla::norm_inf(sla::vector<double>(M * x) - Mx) <= 1e-13 * sla::norm_inf(Mx));
+}

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -40,11 +41,12 @@ struct amg_transfer_of {
     if (!right) return summed_over(A, groups.of, R.pattern(), both);
     return multiplied_on(both, R, multiplied_on(right, A, P));
   }
-  /// The same, for the first time.
+  /// The same, for the first time; nothing, where A P has more than `most` entries.
   template <class T>
-  amg_matrix<T> first_product(amg_matrix<T> const& R, amg_matrix<T> const& A, amg_matrix<T> const& P, bool constants) {
+  std::optional<amg_matrix<T>> first_product(amg_matrix<T> const& R, amg_matrix<T> const& A, amg_matrix<T> const& P, bool constants, index_t most = (std::numeric_limits<index_t>::max)()) {
     if (constants) return both = summed_pattern(A, groups.of, R.pattern()), product(R, A, P);
     auto const AP = multiplied_at_once(A, P);
+    if (AP.nnz() > most) return std::nullopt;
     auto out = multiplied_at_once(R, AP);
     right = AP.shared_pattern(), both = out.shared_pattern();
     return out;
@@ -158,6 +160,9 @@ amg_transfers transfers_of(amg_hierarchy<T> const& all) {
   return out;
 }
 
+/// Where A P has more entries than this many of A's, as of the graph of a network with hubs, whose coarse matrices would be nearly dense, automatic coarsening takes constants from there on.
+inline constexpr index_t most_fill = 3;
+
 /// The levels for A, of which the caller knows whether it is Hermitian; with `kept`, by the aggregates and symbolic products of a matrix of the same pattern. Where A is not Hermitian,
 /// aggregates are those of A + A^H, and the restriction is the adjoint of A^H's prolongation: one that is smoothed by A would make
 /// coarse matrices of transport unstable (Sala and Tuminaro 2008). A coarsener, where there is one, finds all anew.
@@ -208,7 +213,7 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
         if (hermitian) left = P;
         auto const next = detail::shared_of<amg_transfer>(aggregates{{}, coarse}, P.shared_pattern(), left.shared_pattern());
         level.R = next->transposition.adjoint(left), level.P = std::move(P), level.transfer = next;
-        A = next->first_product(level.R, level.A, level.P, false);
+        A = *next->first_product(level.R, level.A, level.P, false);
         continue;
       }
     } else if (!kept.empty()) {
@@ -235,12 +240,25 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
     }
     auto const& next = *level.transfer;
     if (!kept.empty()) {
+      if (!next.right) o.coarsening = amg_coarsening::plain;
       level.P = prolongation(level.A, next.groups, rows, o.coarsening, next.pattern);
       if (!hermitian) left = prolongation(AH, next.groups, *columns, o.coarsening, next.left);
     }
     level.R = next.transposition.adjoint(hermitian ? level.P : left);
     AH = {}, left = {}, columns.reset();  // gone before the products, which take the most memory
-    A = found ? found->first_product(level.R, level.A, level.P, o.coarsening == amg_coarsening::plain) : next.product(level.R, level.A, level.P);
+    if (!found) {
+      A = next.product(level.R, level.A, level.P);
+      continue;
+    }
+    auto product = found->first_product(level.R, level.A, level.P, o.coarsening == amg_coarsening::plain, undecided ? most_fill * level.A.nnz() : (std::numeric_limits<index_t>::max)());
+    if (!product) {  // constants do not fill
+      o.coarsening = amg_coarsening::plain;
+      level.P = prolongation(level.A, found->groups, rows, o.coarsening);
+      level.transfer = found = detail::shared_of<amg_transfer>(std::move(found->groups), level.P.shared_pattern(), level.P.shared_pattern());
+      level.R = found->transposition.adjoint(level.P);
+      product = found->first_product(level.R, level.A, level.P, true);
+    }
+    A = std::move(*product);
   }
   auto out = detail::shared_of<amg_hierarchy<T>>(o, hermitian, std::move(levels), std::move(inverse));
   out->doubtful = doubtful;

@@ -106,7 +106,7 @@ inline amg_smoother const amg_smoother::l1_jacobi{2, "l1-Jacobi"};
 /// symmetric operator of 5, 9, 7 or 27 points. automatic: grid, where A is found to be one and contracts well; else plain with the AMLI-cycle, where
 /// aggregates are large and A is Hermitian, with 6000 rows or more; else smoothed, of such a matrix with the AMLI-cycle on levels of less than a fifth of the
 /// entries of the one above. classical: by coarse points and extended+i interpolation (De Sterck, Falgout, Nolting and Yang 2008), which automatic takes for a
-/// Hermitian A with coefficients that jump in many rows, where the cycle of aggregates is found to contract badly: a dearer set-up, for iterations that no jump adds to. On ranks, levels across them are smoothed.
+/// Hermitian A with coefficients that jump in many rows, where the cycle of aggregates is found to contract badly: a dearer set-up, for iterations that no jump adds to. Where smoothing would fill the coarse matrices, as of a network with hubs, constants again. On ranks, levels across them are smoothed.
 enum class amg_coarsening { automatic, grid, smoothed, plain, classical };
 
 /// What A all but annihilates, for systems and for rows that do not sum to 0: `amg{.near_null = rigid_body_modes(points)}`. A row per unknown
