@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Sparse Jacobians of functions of tensors: patterns that are found, colours, values; against directional derivatives along every unit vector.
+#include <set>
 #include <sla/nonlinear.hpp>
 
 #include "catch.hpp"
@@ -103,6 +104,8 @@ TEST_CASE("jacobian: colours are as few as the longest row asks for on a grid, a
     CHECK(color_columns(R, order).count >= 4);
     CHECK(color_columns(R, fewest_colors).count <= color_columns(R, natural).count);
     CHECK(color_columns(eye<double>(9), order).count == 1);
+    auto const all = color_columns(sparse_tensor<double>(eye<double>(4) + from_triplets<double>(4, 4, {2, 2, 2, 2}, {0, 1, 2, 3}, {1.0, 1.0, 1.0, 1.0})), order);  // a row of all columns
+    CHECK((all.count == 4 && std::set<int>(all.color.begin(), all.color.end()).size() == 4));
   }
   jacobian_plan const plan([](auto const& v) { return A * v - v * v; }, u);
   CHECK(plan.nnz() == A.nnz());

@@ -107,6 +107,13 @@ column_coloring colored_in_turn(Graph const& graph, Order const& column_at) {
 
 template <class Col, class Ptr>
 column_coloring color_columns(csr_pattern<Col, Ptr, host_memory> const& rows, column_order order) {
+  index_t longest = 0;
+  for (index_t i = 0; i < rows.rows; ++i) longest = (std::max)(longest, index_t(rows.row_ptr[i + 1] - rows.row_ptr[i]));
+  if (longest == rows.cols) {  // a row of all columns, as of a sum over the unknowns: no two share a colour, and nothing is gained by the square of its entries
+    column_coloring each{std::vector<std::int32_t>(std::size_t(longest)), int(longest)};
+    std::iota(each.color.begin(), each.color.end(), 0);
+    return each;
+  }
   auto const by_columns = transpose_pattern(rows);
   column_graph const graph(rows, *by_columns.pattern);
   auto const listed = [&](std::vector<index_t> const& list) { return colored_in_turn(graph, [&](index_t at) { return list[std::size_t(at)]; }); };
@@ -114,8 +121,6 @@ column_coloring color_columns(csr_pattern<Col, Ptr, host_memory> const& rows, co
   if (order == column_order::smallest_last) return listed(smallest_last(graph));
   auto natural = colored_in_turn(graph, [](index_t at) { return at; });
   if (order == column_order::natural) return natural;
-  index_t longest = 0;
-  for (index_t i = 0; i < rows.rows; ++i) longest = (std::max)(longest, index_t(rows.row_ptr[i + 1] - rows.row_ptr[i]));
   if (natural.count <= longest) return natural;
   auto other = listed(smallest_last(graph));
   return other.count < natural.count ? other : natural;
