@@ -151,7 +151,7 @@ private:
     }
     auto block = block_like<Z>(image, k);
     for (index_t i = 0; i < n; ++i)
-      for (index_t j = 0; j < k; ++j) block(i, j) = Z(X(i, j));
+      for (index_t j = 0; j < k; ++j) detail::own_numbers(block)[i * k + j] = Z(X(i, j));
     eigen_found<Z, decltype(block)> out{{}, std::move(block), reason::converged, 0, op.inverted ? 0 : n, op.by.empty() ? 0 : n, name, op.by, op.remark, int(n), false};
     for (index_t j = 0; j < k; ++j) out.values.push_back(Z(op.to_a(values[std::size_t(j)].first)));
     if (k < n) {
