@@ -119,14 +119,14 @@ void require_sensible_call(Method const& m, [[maybe_unused]] W const& wanted, [[
 /// Errors: a is not square, not finite, or not Hermitian.
 template <class A, class V>
 void check_hermitian(A const& a, V const& x, V const& y, char const* name, char const* call) {
+  if (a.rows() != a.cols())
+    throw shape_error(text(call, ": ", name, " is ", a.rows(), " x ", a.cols(), ", and must be square; of a rectangular matrix take singular values, svds(A, k)"));
   if constexpr (Readable<A>) {
-    if (a.rows() != a.cols())
-      throw shape_error(text(call, ": ", name, " is ", a.rows(), " x ", a.cols(), ", and must be square; of a rectangular matrix take singular values, svds(A, k)"));
     check_finite(a, name, call);
     using F = typename A::format_type;
     row_order<F>(a.shared_pattern()).apply(a, [&](auto const& rows) { return require_hermitian(rows, call_about(name, call).c_str(), "eigs(A, k, ...)", 1e-10), 0; });
   } else {
-    linear_world<A>::check(a, true);
+    check_named(a, true, call);
     auto space = space_of_call(a, x);
     auto z = space.template like<typename V::value_type>(x);
     auto [xay, length] = fuse(space, set(z, a * y), dot_of(x, z), squared_norm_of(z));
