@@ -265,8 +265,16 @@ TEST_CASE("what is no eigenproblem is refused on all ranks alike") {
          } catch (value_error const& e) {
            out += e.what();
          }
+         auto broken = problems::poisson<double>({20});
+         broken.values()[broken.nnz() - 1] = std::nan("");
+         for (bool rectangular : {false, true}) try {
+             (void)eigsh(distribute<SparseShard<0>>(rectangular ? rows(broken, 0, 10) : broken, m, strips{}), 1, smallest{}, lobpcg{});
+           } catch (error const& e) {
+             out += e.what();
+           }
          return out;
        })) {
+    CHECK_THAT(words, Catch::Matchers::ContainsSubstring("eigsh(A, k, ...): A(19, 19) is nan") && Catch::Matchers::ContainsSubstring("eigsh(A, k, ...): A is 10 x 20, and must be square"));
     CHECK_THAT(words, Catch::Matchers::ContainsSubstring("A is not Hermitian") && Catch::Matchers::ContainsSubstring("B is not positive definite: a vector p has (p, B p) = -") && Catch::Matchers::ContainsSubstring("k is 21, and A has 20 rows"));
   }
 }

@@ -92,6 +92,7 @@ TEST_CASE("derivatives of least squares on ranks, of an inconsistent system and 
   auto const cubes = [](auto const& x) { return sum(x * x * x); };
   gradient::check_dual_on_ranks([&](auto const& a, auto const& c) { return cubes(least_squares(a, c, lsmr{.rtol = 1e-13})); }, std::tie(A, b), {.accuracy = 1e-9});
   gradient::check_dual_on_ranks([&](auto const& a, auto const& c) { return cubes(least_squares(a, c, lsqr{.rtol = 1e-13}, damping(d))); }, std::tie(A, b), {.accuracy = 1e-9});
+  gradient::check_dual_on_ranks([&](auto const& a, auto const& c, auto const& e) { return cubes(least_squares(a, c, lsmr{.rtol = 1e-13}, damping(e))); }, std::tie(A, b, d), {.accuracy = 1e-9});
 }
 
 TEST_CASE("vectors of two sizes, and numbers that come back, in the space of a mesh") {

@@ -175,6 +175,7 @@ TEST_CASE("bounds that cross, are NaN or of another length are refused with thei
   auto const start = zeros<double>(4);
   CHECK_THROWS_WITH(solve_bounded(F, start, lower{vector<double>{0.0, 0.0, 2.0, 0.0}}, upper{1.0}, semismooth_newton{}), ContainsSubstring("element 2 are 2 and 1"));
   CHECK_THROWS_WITH(solve_bounded(F, start, lower{std::nan("")}, semismooth_newton{}), ContainsSubstring("element 0 are nan and inf"));
+  CHECK_THROWS_WITH(solve_bounded(F, start, lower{std::numeric_limits<double>::infinity()}), ContainsSubstring("element 0 are inf and inf; a finite number has to be in them"));
   CHECK_THROWS_WITH(solve_bounded(F, start, lower{zeros<double>(5)}, semismooth_newton{}), ContainsSubstring("5 elements, and u 4"));
   CHECK_THROWS_WITH(solve_bounded([](auto const& u) { return sqrt(u - 2.0); }, start, lower{0.0}, active_set{}), ContainsSubstring("nan at element 0"));
   auto const limited = try_solve_bounded([](auto const& u) { return exp(u) - 0.1; }, start, lower{-9.0}, semismooth_newton{.rtol = 0, .max_iterations = 2});

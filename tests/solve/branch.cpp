@@ -135,6 +135,7 @@ TEST_CASE("trace_branch says where and why it cannot go on, and keeps the points
   CHECK_THROWS_WITH(trace_branch(circle, start, 0.0, arclength{.step = 2}), ContainsSubstring("the size of .step is from it to .max_step"));
   CHECK_THROWS_WITH(trace_branch(circle, start, 0.0, arclength{.steps = -1}), ContainsSubstring("{.steps = -1"));
   CHECK_THROWS_WITH(trace_branch(circle, start, 0.0, arclength{.rtol = 0}), ContainsSubstring("{.rtol = 0}"));
+  for (double least : {1.0, std::nan("")}) CHECK_THROWS_WITH(trace_branch(circle, start, 0.0, arclength{.least_lambda = least, .most_lambda = 0}), ContainsSubstring(text("arclength{.least_lambda = ", least, ", .most_lambda = 0}")));
   CHECK_THROWS_WITH(trace_branch(circle, start, 0.0, arclength{.lambda_scale = -1}), ContainsSubstring("{.lambda_scale = -1}"));
 }
 TEST_CASE("trace_branch on the deferred queue has the points and folds of the host, by factors and by Krylov methods") {

@@ -229,6 +229,7 @@ TEST_CASE("what has no determinant, or no logarithm of it, is refused by one sen
   CHECK_THROWS_WITH(det(swap, ldlt{}), ContainsSubstring("det(A): A: a pivot is zero") && ContainsSubstring("take lu{}") && !ContainsSubstring("minres"));
   CHECK(det(swap) == -4);
   CHECK(logdet(slopes, lu{}) == Approx(slogdet(slopes).log_abs));
+  CHECK_THROWS_WITH(selected_inverse(slopes, cholesky{}), ContainsSubstring("selected_inverse(A): A is not symmetric") && ContainsSubstring("use lu{}"));
   auto nan = A;
   nan.values()[3] = std::numeric_limits<double>::quiet_NaN();
   CHECK_THROWS_WITH(slogdet(nan), ContainsSubstring("slogdet(A): A(1, 0) is nan"));

@@ -329,6 +329,9 @@ TEST_CASE("what is no eigenproblem of eigsh is refused with its numbers, and wha
   CHECK_THROWS_WITH(eigsh(nan, 1, smallest{}), ContainsSubstring("eigsh(A, k, ...): A(1, 0) is nan; every entry must be a finite number"));
   CHECK_THROWS_WITH(eigsh(A, nan, 1, smallest{}), ContainsSubstring("eigsh(A, B, k, ...), B in the place of A: A(1, 0) is nan"));
   CHECK_THROWS_WITH(eigsh(A, 3, smallest{}, lobpcg{.rtol = -1}), ContainsSubstring("lobpcg{.rtol = -1}"));
+  CHECK_THROWS_WITH(eigsh(A, 2, smallest{}, lobpcg{.block = 1}), ContainsSubstring("the block has from k to 24 vectors, and 0") && !ContainsSubstring("room for more"));
+  CHECK_THROWS_WITH(eigsh(A, 2, smallest{}, lobpcg{.block = 30}), ContainsSubstring("basic_lobpcg<30> has room for more"));
+  for (auto const& Y : {matrix<double>({29, 2}), matrix<double>({30, 0})}) CHECK_THROWS_WITH(eigsh(A, 2, smallest{}, lobpcg{}.orthogonal_to(Y)), ContainsSubstring("orthogonal_to(Y)): Y has ") && ContainsSubstring("and A 30 rows"));
   CHECK_THROWS_WITH(eigsh(A, 3, smallest{}, lobpcg{.max_iterations = -1}), ContainsSubstring("lobpcg{.max_iterations = -1}"));
   CHECK_THROWS_WITH(eigsh(A, 3, largest{}, lanczos{.max_restarts = -1}), ContainsSubstring("lanczos{.max_restarts = -1}"));
   CHECK_THROWS_WITH(eigsh(A, 3, largest{}, lanczos{.basis = -1}), ContainsSubstring("lanczos{.basis = -1}: so many vectors are kept"));

@@ -136,6 +136,8 @@ TEST_CASE("what has no stochastic logarithm is refused by one sentence") {
   CHECK_THROWS_WITH(logdet(rows(A, 0, 4), stochastic_lanczos{}), ContainsSubstring("A is 4 x 36, and must be square"));
   CHECK_THROWS_WITH(logdet(A, stochastic_lanczos{.probes = 0}), ContainsSubstring("0 probes and 200 steps; both are at least 1"));
   CHECK_THROWS_WITH(logdet(A, stochastic_lanczos{.rtol = -1}), ContainsSubstring(".rtol = -1, of the solves of the gradient, is from 0 to 1"));
+  linear_operator<double> const broken(36, 36, [](std::span<double const>, std::span<double> y) { std::ranges::fill(y, std::nan("")); }, self_adjoint);
+  CHECK_THROWS_WITH(logdet(broken, stochastic_lanczos{}), ContainsSubstring("a product with A has elements that are NaN or infinite"));
   auto nan = A;
   nan.values()[0] = std::nan("");
   CHECK_THROWS_WITH(logdet(nan, stochastic_lanczos{}), ContainsSubstring("logdet(A, stochastic_lanczos{}): A(0, 0) is nan"));

@@ -158,6 +158,9 @@ TEST_CASE("integrate: bad input and steps that fail say why, in one sentence") {
   CHECK_THROWS_WITH(integrate(decay, u0, {0.0, std::nan("")}, theta{}), ContainsSubstring("times[1] = nan"));
   CHECK_THROWS_WITH(integrate(decay, u0, {0.0, 1.0}, theta{.implicitness = 1.5}), ContainsSubstring(".implicitness = 1.5"));
   CHECK_THROWS_WITH(integrate(decay, u0, {0.0, 1.0}, theta{.steps = 0}), ContainsSubstring(".steps = 0"));
+  for (double rtol : {-1.0, std::nan("")}) CHECK_THROWS_WITH(integrate(decay, u0, {0.0, 1.0}, theta{.rtol = rtol}), ContainsSubstring(text("theta{.rtol = ", rtol)));
+  CHECK_THROWS_WITH(integrate(decay, u0, {0.0, 1.0}, bdf2{.max_iterations = -1}), ContainsSubstring(".max_iterations = -1"));
+  CHECK_THROWS_WITH(integrate(decay, u0, {0.0, 1.0}, bdf2{.linear_rtol = 2}), ContainsSubstring(".linear_rtol = 2"));
   CHECK_THROWS_WITH(integrate(decay, u0, {0.0, 1.0}, bdf2{.checkpoints = -1}), ContainsSubstring(".checkpoints = -1"));
   CHECK_THROWS_WITH(integrate(decay, u0, {0.0, 1.0, 5.0}, bdf2{}), ContainsSubstring("step 2 of 2, from t = 1 to 5, is 4 times as long"));
   CHECK_THROWS_WITH(integrate(decay, vector<double>{1.0, std::nan(""), 1.0}, {0.0, 1.0}, theta{}), ContainsSubstring("u0 has nan at element 1"));

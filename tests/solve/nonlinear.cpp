@@ -250,6 +250,13 @@ TEST_CASE("nonlinear systems: bad input and solves that fail say why, in one sen
   CHECK_THROWS_WITH(nonlinear_solve(fails_later, ones<double>(4), newton{}), ContainsSubstring("at the full step F is") && ContainsSubstring("element 0"));
   CHECK_THROWS_WITH(nonlinear_solve(fails_later, ones<double>(4), newton_krylov{}), ContainsSubstring("at the full step F is") && ContainsSubstring("element 0"));
   CHECK_THROWS_WITH(solve_bounded(fails_later, ones<double>(4), lower{-9.0}, semismooth_newton{}), ContainsSubstring("at the full step F is") && ContainsSubstring("element 0"));
+  auto const ends = [](auto const& u) { return u * u - 2.0 + where(u > 1.2, std::nan(""), 0.0); };  // before its root
+  auto const at_wall = try_nonlinear_solve(ends, start, newton{.step = step_control::trust_region}).report;
+  for (auto const& report : {try_nonlinear_solve(ends, start, newton{}).report, at_wall, try_nonlinear_solve(ends, start, newton_krylov{}).report}) {
+    INFO(report);
+    CHECK(report.reason() == reason::stagnated);
+    CHECK_THAT(report.why, ContainsSubstring("longer ones end where F is nan at element 0; begin elsewhere"));
+  }
   for (double const damping : {0.0, std::nan("")}) CHECK_THROWS_WITH(try_nonlinear_solve(square, start, anderson{.damping = damping}), ContainsSubstring(text("anderson{.damping = ", damping, "}: ")));
   CHECK_THROWS_WITH(try_nonlinear_solve(square, start, newton{.linear_rtol = std::nan("")}), ContainsSubstring("newton{.linear_rtol = nan}: it is at least 0"));
   for (double scale : {1e-200, 1e-150}) {  // whose squares vanish, or lose their digits: no residual of 0 is made of that

@@ -101,10 +101,10 @@ struct linear_world<distributed<sparse_tensor<T, S, F, Memory>, Mesh, P...>> : d
   static std::pair<index_t, index_t> sides(A const& a) {
     return {a.rows() * S::block_rows, a.cols() * S::block_cols};
   }
-  static void check(A const& a, bool square) {
+  static void check(A const& a, bool square, char const* who = "solve") {
     if (square && a.rows() != a.cols())
       throw shape_error(text("solve(A, b): A is ", a.rows(), " x ", a.cols(), ", and must be square; for least squares, least_squares(A, b)"));
-    detail::with_local_rows<true>(a, [&] { return linear_world<sparse_tensor<T, S, F, Memory>>::check(a.local(), false), 0; });
+    detail::with_local_rows<true>(a, [&] { return linear_world<sparse_tensor<T, S, F, Memory>>::check(a.local(), false, who), 0; });
   }
   /// Errors: shape_error, if the rows or columns of a matrix that stands beside A lie otherwise.
   template <class B>

@@ -18,13 +18,19 @@
 namespace sla {
 
 namespace detail {
-/// The number that every rank has, of one on ranks.
-template <class Y>
-auto number_of(Y const& y) {
-  if constexpr (requires { y.local(); })
-    return y.value();
-  else
-    return y;
+/// The real part of w^H x, of the elements of all ranks.
+template <class A, class X>
+double real_inner([[maybe_unused]] A const& a, X const& w, X const& x) {
+  if constexpr (requires { x.local(); }) {
+    auto space = space_of_call(a, x);
+    auto const [s] = fuse(space, dot_of(w, x));
+    space.finish();
+    double sum = 0;
+    for (auto const& of_item : space.read(s)) sum += double(real_of(to_kernel(of_item)));
+    return sum;
+  } else {
+    return double(real_of(to_kernel(eval(dot(w, x)))));
+  }
 }
 /// factor * x, where every rank has the factor.
 template <class X>
@@ -197,9 +203,9 @@ auto trace_least_squares(A const& a, B const& b, Options const&... options) {
     if constexpr (is_damping<std::remove_cvref_t<decltype(own_damping)>>)
       return linear_in(
           own_damping.value,
-          [d](auto const& x, auto const& w) {
+          [d, linearized](auto const& x, auto const& w) {
             if (!w.w) return 0.0;  // of damping 0
-            return -2 * d * double(real_of(to_kernel(number_of(eval(dot(*w.w, x))))));
+            return -2 * d * real_inner(linearized->a(), *w.w, x);
           },
           [d](auto const& x, auto const& dd) { return multiplied(x, -2 * d * dd); });
     else

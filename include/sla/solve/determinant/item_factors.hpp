@@ -69,7 +69,7 @@ public:
       if (failure.why == reason::converged || (zeros && failure.why == reason::singular)) continue;
       bool const definite = failure.why == reason::indefinite_matrix;
       throw value_error(text(call, ": A", of_item(shape, b), definite ? " is not positive definite: " : failure.why == reason::singular ? " is singular: " : ": ", failure.what,
-                             definite ? "; slogdet(A) takes any square matrix" : ""));
+                             definite ? "; lu{} takes any square matrix, as slogdet(A) does" : ""));
     }
   }
 
@@ -150,7 +150,7 @@ auto factors_for(sparse_tensor<T, S, F> const& A, char const* call, bool zeros, 
     throw shape_error(text(call, ": A is ", A.rows() * S::block_rows, " x ", A.cols() * S::block_cols, ", and must be square"));
   linear_world<sparse_tensor<T, S, F>>::check(A, false, call);
   auto scalar = flat_scalars<number>(A);
-  if constexpr (is_hermitian(Kind)) require_hermitian(scalar, call, "slogdet(A), which takes any square matrix");
+  if constexpr (is_hermitian(Kind)) require_hermitian(scalar, call, "lu{}, which takes any square matrix, as slogdet(A) does");
   if (paired || is_hermitian(Kind)) scalar = add(1, scalar, 0, transposed(scalar));
   using Scalar = decltype(scalar);
   return item_factors<number, typename Scalar::shape_type, typename Scalar::format_type, Kind>(applied_factors<number, typename Scalar::shape_type, typename Scalar::format_type, Kind>(scalar), scalar.shape(), call, zeros);

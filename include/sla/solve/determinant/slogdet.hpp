@@ -191,23 +191,26 @@ concept EstimatorOptions = requires { typename O::estimator_tag; };
 /// Neither a sparse tensor nor such a solver. Higher floors have values of their own.
 template <class A>
 inline constexpr bool has_no_entries = !SparseOperand<A> && !WithFactors<A>;
+/// What is returned where a call is refused.
+template <class Op>
+using no_determinant = std::conditional_t<std::same_as<Op, op::slogdet>, sign_and_log<double, double>, double>;
 } // namespace detail
 
 /// Refused: another option than factors that can be made, or an estimate.
 template <detail::OfFactors Op, class A, class... Options>
   requires(!detail::has_no_entries<A> && !(sizeof...(Options) <= 1 && (detail::MakesFactors<Options> && ...)) && !(detail::EstimatorOptions<Options> || ...))
-double perform(Op, A const&, Options const&...) {
+detail::no_determinant<Op> perform(Op, A const&, Options const&...) {
   static_assert(always_false<A>, "sla: det, slogdet, logdet, selected_inverse: a determinant is of factors, lu{}, ldlt{} or cholesky{}, and of no other method or preconditioner; without "
                                  "factors there is the estimate logdet(A, stochastic_lanczos{})");
-  return 0;
+  return {};
 }
 /// Refused: what has no entries to factor.
 template <detail::OfFactors Op, class A, class... Options>
   requires(detail::has_no_entries<A> && !(detail::EstimatorOptions<Options> || ...))
-double perform(Op, A const&, Options const&...) {
+detail::no_determinant<Op> perform(Op, A const&, Options const&...) {
   static_assert(always_false<A>, "sla: det, slogdet, logdet, selected_inverse: A is a sparse tensor in host memory, or lu(A), ldlt(A), cholesky(A): of a dense matrix or a linear_operator "
                                  "to<Csr<>>(to_dense(A)), of what is distributed gather(A), or logdet(A, stochastic_lanczos{})");
-  return 0;
+  return {};
 }
 
 } // namespace sla

@@ -227,7 +227,7 @@ template <class A, class W = largest_magnitude, class... Options>
 template <class A, class B, class W, class... Options>
   requires Wanted<W>
 [[nodiscard]] auto eigs(A const& a, B const& b, int k, W const& wanted, Options const&... options) {
-  if constexpr (!detail::PlainEigenOperator<A> || !detail::PlainEigenOperator<B>)
+  if constexpr (!detail::PlainEigenOperator<A> || !detail::PlainEigenOperator<B> || detail::ApartOnRanks<A, B>)
     return perform(op::eigs{}, a, b, k, wanted, options...);
   else if constexpr (detail::has_complex_shift<W> && !is_complex<typename A::value_type>)
     return detail::eigs_of(cast<std::complex<real_t<typename A::value_type>>>(a), b, k, wanted, options...);
@@ -239,7 +239,7 @@ template <class A, class B, class W, class... Options>
 template <class A, class... X>
   requires(!(sizeof...(X) == 1 && (std::is_convertible_v<X, int> && ...)) && !detail::in_order_of_eigenpairs<X...>)
 [[nodiscard]] auto eigs(A const&, X const&...) {
-  static_assert(always_false<A>, "sla: eigs(A, k, wanted, options...): the number of eigenpairs comes before what is wanted, which is largest_magnitude{}, largest{}, smallest{} or near{sigma}: eigs(A, 6, largest{})");
+  static_assert(always_false<A>, "sla: eigs(A, k, wanted, options...), eigs(A, B, k, wanted, options...): the number of eigenpairs comes before what is wanted, which is largest_magnitude{}, largest{}, smallest{} or near{sigma}, and left out of eigs(A, k) alone: eigs(A, 6, largest{})");
   return dependent_t<eigenpairs<vector<std::complex<double>>, matrix<std::complex<double>>>, A>{};
 }
 
@@ -248,7 +248,7 @@ template <class A, class... X>
 auto perform(op::eigs, A const&, X const&...) {
   constexpr bool one = detail::is_one_matrix<A> && (detail::is_one_matrix<X> && ...);
   static_assert(one, "sla: eigs(A, k, ...): A is one matrix with scalar entries: of batches and blocks in host memory it is in <sla/eigenvalues.hpp>; else take batch_item(A, b) and unblocked(A)");
-  static_assert(!one, "sla: eigs(A, k, wanted, ...), eigs(A, B, k, ...): A and B are sparse matrices in host memory, traced or not, or distributed by rows, or a linear_operator: "
+  static_assert(!one, "sla: eigs(A, k, wanted, ...), eigs(A, B, k, ...): A and B are sparse matrices, both in host memory or both distributed by rows, traced or not, or a linear_operator: "
                       "of a dense matrix take to<Csr<>>(A), of a view or an expression eval(A)");
   return dependent_t<eigenpairs<vector<std::complex<double>>, matrix<std::complex<double>>>, A>{};
 }

@@ -51,6 +51,9 @@ inline constexpr bool works_on_host = [] {
 /// What eigsh solves with by itself; all else is a `perform` of a higher floor.
 template <class A>
 concept PlainEigenOperator = is_one_matrix<A> && works_on_host<A> && requires { typename linear_world<A>::operator_type; } && says_it_has_rows<A>();
+/// One of them on ranks, and the other a matrix of one rank.
+template <class A, class B>
+concept ApartOnRanks = (is_sparse_tensor<A> && requires { typename B::local_type; }) || (is_sparse_tensor<B> && requires { typename A::local_type; });
 
 /// How an error about k ends: "; ask for 1 to 3 pairs".
 template <class = void>
@@ -116,14 +119,14 @@ void require_sensible_call(Method const& m, [[maybe_unused]] W const& wanted, [[
 /// Errors: a is not square, not finite, or not Hermitian.
 template <class A, class V>
 void check_hermitian(A const& a, V const& x, V const& y, char const* name, char const* call) {
+  if (a.rows() != a.cols())
+    throw shape_error(text(call, ": ", name, " is ", a.rows(), " x ", a.cols(), ", and must be square; of a rectangular matrix take singular values, svds(A, k)"));
   if constexpr (Readable<A>) {
-    if (a.rows() != a.cols())
-      throw shape_error(text(call, ": ", name, " is ", a.rows(), " x ", a.cols(), ", and must be square; of a rectangular matrix take singular values, svds(A, k)"));
     check_finite(a, name, call);
     using F = typename A::format_type;
     row_order<F>(a.shared_pattern()).apply(a, [&](auto const& rows) { return require_hermitian(rows, call_about(name, call).c_str(), "eigs(A, k, ...)", 1e-10), 0; });
   } else {
-    linear_world<A>::check(a, true);
+    check_named(a, true, call);
     auto space = space_of_call(a, x);
     auto z = space.template like<typename V::value_type>(x);
     auto [xay, length] = fuse(space, set(z, a * y), dot_of(x, z), squared_norm_of(z));
@@ -265,7 +268,7 @@ template <class A, class W, class... Options>
 template <class A, class B, class W, class... Options>
   requires Wanted<W>
 [[nodiscard]] auto eigsh(A const& a, B const& b, int k, W const& wanted, Options const&... options) {
-  if constexpr (detail::PlainEigenOperator<A> && detail::PlainEigenOperator<B>)
+  if constexpr (detail::PlainEigenOperator<A> && detail::PlainEigenOperator<B> && !detail::ApartOnRanks<A, B>)
     return detail::eigsh_of(a, b, k, wanted, options...);
   else
     return perform(op::eigsh{}, a, b, k, wanted, options...);
@@ -283,7 +286,7 @@ template <class A, class... X>
 auto perform(op::eigsh, A const&, X const&...) {
   constexpr bool one = detail::is_one_matrix<A> && (detail::is_one_matrix<X> && ...);
   static_assert(one, "sla: eigsh(A, k, ...): A is one matrix with scalar entries: of batches and blocks in host memory it is in <sla/eigenvalues.hpp>; else take batch_item(A, b) and unblocked(A)");
-  static_assert(!one, "sla: eigsh(A, k, wanted, ...), eigsh(A, B, k, wanted, ...): A and B are sparse matrices in host memory or distributed by rows, traced or not, or a linear_operator: "
+  static_assert(!one, "sla: eigsh(A, k, wanted, ...), eigsh(A, B, k, wanted, ...): A and B are sparse matrices, both in host memory or both distributed by rows, traced or not, or a linear_operator: "
                                  "of a dense matrix take to<Csr<>>(A), of a view or an expression eval(A), of a matrix on a device to<host_memory>(A)");
   return dependent_t<eigenpairs<vector<double>, matrix<double>>, A>{};
 }

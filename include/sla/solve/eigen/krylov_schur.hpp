@@ -102,7 +102,8 @@ struct dense_schur {
   template <bool Adjoint, class Problem, class W>
   auto find(Problem const& problem, index_t k, W const& wanted) const {
     using T = typename Problem::value_type;
-    static_assert(detail::Readable<std::remove_cvref_t<decltype(problem.a)>>, "sla: eigs(A, k, ..., dense_schur{}): A is a sparse matrix in host memory; on ranks, and of operators, take krylov_schur{}");
+    constexpr bool readable = detail::Readable<std::remove_cvref_t<decltype(problem.a)>>;
+    static_assert(readable, "sla: eigs(A, k, ..., dense_schur{}): A is a sparse matrix in host memory; on ranks, and of operators, take krylov_schur{}");
     auto between = column_like<T>(problem.random_vector(1));
     if constexpr (detail::is_near<W> && Problem::is_standard) {
       auto const& a = detail::oriented<Adjoint>(problem.a);
@@ -151,7 +152,7 @@ private:
     }
     auto block = block_like<Z>(image, k);
     for (index_t i = 0; i < n; ++i)
-      for (index_t j = 0; j < k; ++j) block(i, j) = Z(X(i, j));
+      for (index_t j = 0; j < k; ++j) detail::own_numbers(block)[i * k + j] = Z(X(i, j));
     eigen_found<Z, decltype(block)> out{{}, std::move(block), reason::converged, 0, op.inverted ? 0 : n, op.by.empty() ? 0 : n, name, op.by, op.remark, int(n), false};
     for (index_t j = 0; j < k; ++j) out.values.push_back(Z(op.to_a(values[std::size_t(j)].first)));
     if (k < n) {

@@ -59,7 +59,8 @@ struct basic_lobpcg {
       throw value_error(text("eigsh(A, ", k, ", ..., lobpcg{}.orthogonal_to(Y)): Y has ", taken, " columns, and A ", problem.n, " rows; there is room for ", 2 * Capacity,
                              " columns, and for k up to ", (std::max)(problem.n - taken, index_t(0)), taken > 2 * Capacity ? text("; basic_lobpcg<", (taken + 1) / 2, "> takes more columns") : ""));
     if (columns < k || columns > Capacity)
-      throw value_error(text("eigsh(A, ", k, ", ..., lobpcg{.block = ", block, "}): the block has from k to ", Capacity, " vectors; basic_lobpcg<", k + guards, "> has room for more"));
+      throw value_error(text("eigsh(A, ", k, ", ..., lobpcg{.block = ", block, "}): the block has from k to ", Capacity, " vectors, and 0 leaves it to the method",
+                             columns > Capacity ? text("; basic_lobpcg<", (std::max)(columns, k + guards), "> has room for more") : ""));
     auto const m = problem.setup();
     auto space = problem.space();
     auto start = problem.random_block(columns, seed);
@@ -69,8 +70,13 @@ struct basic_lobpcg {
     if constexpr (Problem::is_preconditioned) apply = [&](Block const& r, Block& w) { fuse(space, set(w, m * r)); };
     Run run(space, problem.a, problem.b, apply, [&](double v) { return wanted.key(v); }, k, rtol);
     if constexpr (beside) {
-      static_assert(std::same_as<Y, Block>, "sla: lobpcg{}.orthogonal_to(Y): Y is a block of vectors as eigsh gives it, (N, m) of the scalars of A, on ranks as A's rows lie");
-      run.constrain_to(*vectors);
+      constexpr bool is_block = std::same_as<Y, Block>;
+      static_assert(is_block, "sla: lobpcg{}.orthogonal_to(Y): Y is a block of vectors as eigsh gives it, (N, m) of the scalars of A, on ranks as A's rows lie");
+      if constexpr (is_block) {
+        if (taken < 1 || detail::own_size(*vectors) * columns != detail::own_size(start) * taken)
+          throw shape_error(text("eigsh(A, ", k, ", ..., lobpcg{}.orthogonal_to(Y)): Y has ", taken, " columns and ", detail::own_size(*vectors), " numbers, and A ", problem.n, " rows; Y has at least one column of as many"));
+        run.constrain_to(*vectors);
+      }
     }
     auto found = run.run(std::move(start), max_iterations, watch);
     found.method = name, found.preconditioner = problem.name_of_preconditioner(m);

@@ -236,6 +236,8 @@ template <class F, class U, class Method, class... O>
     if constexpr (detail::require_integration<F, V, Method>(std::type_identity<std::remove_const_t<decltype(masses)>>{}, std::type_identity<std::remove_const_t<decltype(parameters)>>{})) {
       detail::time_grid grid(times, method.steps);
       method.check(grid);
+      if (!(method.rtol >= 0 && method.rtol < 1) || !(method.linear_rtol >= 0 && method.linear_rtol < 1) || method.max_iterations < 0)
+        throw value_error(text(Method::name, "{.rtol = ", method.rtol, ", .max_iterations = ", method.max_iterations, ", .linear_rtol = ", method.linear_rtol, "}: tolerances are at least 0 and less than 1, and .max_iterations is at least 0"));
       if (method.checkpoints < 0) throw value_error(text(Method::name, "{.checkpoints = ", method.checkpoints, "}: at least 1 state is stored; 0 lets the number of steps say"));
       if (std::string const words = detail::not_finite_in(detail::value_part(start)); !words.empty()) throw value_error(text("integrate(f, u0, times, ...): u0 has ", words));
       auto const with = std::tuple_cat(masses, std::tuple<dependent_t<detail::no_mass, F>>());

@@ -71,7 +71,7 @@ struct bounds_of {
     std::string const words = first_said(
         u, [&](index_t n) { return !(from[n] <= to[n]) || from[n] == std::numeric_limits<double>::infinity() || to[n] == -std::numeric_limits<double>::infinity(); },
         [&](index_t n, std::string const& number) { return text("the bounds of element ", number, " are ", from[n], " and ", to[n]); });
-    if (!words.empty()) throw value_error(text("solve_bounded(F, u0, ...): ", words, "; a lower bound is at most the upper one, and neither is NaN"));
+    if (!words.empty()) throw value_error(text("solve_bounded(F, u0, ...): ", words, "; a finite number has to be in them, and neither is NaN"));
   }
   V clipped(V x) const {
     auto* const numbers = own_numbers(x);

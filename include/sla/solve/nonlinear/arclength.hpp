@@ -290,6 +290,7 @@ void require_sensible(arclength const& o) {
     throw value_error(text("arclength{.step = ", o.step, ", .min_step = ", o.min_step, ", .max_step = ", o.max_step, "}: .min_step is positive, and the size of .step is from it to .max_step"));
   if (!(o.rtol > 0 && o.rtol < 1)) throw value_error(text("arclength{.rtol = ", o.rtol, "}: a relative tolerance is more than 0 and less than 1, such as 1e-8"));
   if (o.steps < 0 || o.newton_iterations < 1) throw value_error(text("arclength{.steps = ", o.steps, ", .newton_iterations = ", o.newton_iterations, "}: .steps is at least 0, and .newton_iterations at least 1"));
+  if (!(o.least_lambda <= o.most_lambda)) throw value_error(text("arclength{.least_lambda = ", o.least_lambda, ", .most_lambda = ", o.most_lambda, "}: the first is at most the second, and neither is NaN"));
   if (!(o.lambda_scale > 0 && std::isfinite(o.lambda_scale))) throw value_error(text("arclength{.lambda_scale = ", o.lambda_scale, "}: a scale is positive and finite"));
 }
 

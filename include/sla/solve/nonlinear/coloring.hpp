@@ -140,6 +140,13 @@ column_coloring color_columns(sparse_tensor<T, S, F> const& A, column_order orde
   else
     return detail::color_columns(to<csr_for_t<F>>(A).pattern(), order);
 }
+/// Refused: of what has no pattern here.
+template <class A>
+  requires(!is_sparse_tensor<A>)
+column_coloring color_columns(A const&, column_order = column_order::fewest_colors) {
+  static_assert(always_false<A>, "sla: color_columns(A): A is a sparse tensor of one rank in host memory, as gather(D) is of a distributed D");
+  return {};
+}
 
 namespace detail {
 /// A row in which J v and a derivative along v differ by more than rounding, unless terms of it cancel.

@@ -75,6 +75,11 @@ public:
     auto const rows = to<Format>(A);
     color(has_sorted_columns(rows.pattern()) ? rows.shared_pattern() : sorted(rows).shared_pattern(), order);
   }
+  /// Refused: of what is on ranks, or on a device.
+  template <class X, class... Y>
+  explicit jacobian_plan(X const&, Y const&...) {
+    static_assert(always_false<X>, "sla: jacobian_plan(F, u, parameters...), jacobian_plan(A): u is a tensor, and A a sparse tensor, of one rank in host memory; on ranks the option jacobian_on(D) of nonlinear_solve stores Jacobians");
+  }
 
   index_t rows() const { return pattern_->rows; }
   index_t cols() const { return pattern_->cols; }

@@ -102,10 +102,12 @@ private:
       double const fallen = fallen_to(value.norm), ratio = fallen / fallen_to(left);
       if (ratio >= 1e-4 && std::isfinite(fallen)) {
         u = std::move(next), at = std::move(value);
+        if (allowed == newton_length) problem.report().beyond.clear();
         if (ratio > 0.75) radius = (std::max)(radius, 2 * allowed);
         if (ratio < 0.25) radius = allowed / 2;
         return allowed / newton_length;
       }
+      if (!std::isfinite(fallen)) problem.report().beyond = problem.words_of(value.r);
       radius = allowed / (std::isfinite(fallen) ? 4 : 8);
       if (!(radius > 1e-15 * newton_length)) break;
     }

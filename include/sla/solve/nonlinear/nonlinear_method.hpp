@@ -130,7 +130,8 @@ struct nonlinear_stop {
     auto const& h = r.history;
     if (crawls(r)) {
       r.state = reason::stagnated;
-      r.why = text("the last ", few, " steps, none longer than a tenth of Newton's, reduced |F| by less than 1 % together: u is near a stationary point of |F| that is no root, or F has none; begin elsewhere, or move the parameters");
+      r.why = text("the last ", few, " steps, none longer than a tenth of Newton's, reduced |F| by less than 1 % together: ",
+                   r.beyond.empty() ? "u is near a stationary point of |F| that is no root, or F has none" : text("longer ones end where ", r.beyond), "; begin elsewhere, or move the parameters");
       return false;
     }
     if (h.size() < 3 || h.back() <= 0.5 * h[h.size() - 3]) return true;
@@ -184,6 +185,7 @@ template <class Problem, class V>
 double backtrack(Problem const& problem, V& u, residual_at<V>& at, V const& d, double slope = -2) {
   double const armijo = 1e-4;
   double a = 1, last = 0, last_value = 0;
+  problem.report().beyond.clear();
   for (int tries = 0; tries < 40; ++tries) {
     V next = problem.sum(u, typename V::value_type(real_t<typename V::value_type>(a)), d);
     auto value = problem.value(next);
@@ -205,6 +207,8 @@ double backtrack(Problem const& problem, V& u, residual_at<V>& at, V const& d, d
       }
       last = a, last_value = phi;
       shorter = shorter >= 0.1 * a ? (std::min)(shorter, 0.5 * a) : 0.1 * a;
+    } else {
+      problem.report().beyond = problem.words_of(value.r);
     }
     a = shorter;
   }

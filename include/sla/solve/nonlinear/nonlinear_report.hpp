@@ -20,6 +20,7 @@ struct nonlinear_report {
   char const* measure = "residual";  ///< what is to be small
   std::string jacobian;  ///< how derivatives of F were had
   std::string linear;    ///< what solved the linear systems, last
+  std::string beyond;    ///< what F is at the end of a longer step than the last one, if no number
   std::string why;       ///< in words, where it did not converge, or no further than to rounding
   sla::reason state = sla::reason::running;
   double true_residual = 0, first_residual = 0;  ///< at x, and where it began

@@ -106,7 +106,7 @@ public:
     Real const scale = space_.read(joined.scale).front();
     projected_column<U> out(count);
     for (int i = 0; i < count; ++i) out(i) = U(h[i] + h2[i]);
-    if (!out.allFinite()) throw value_error("an eigensolver: a product with A, or a solve with its factors, gave NaN or infinity");
+    if (!out.allFinite()) throw value_error("eigsh, eigs or svds: a product with A, or a solve with its factors, gave NaN or infinity");
     if constexpr (!Inner::is_plain)
       if (double const ww = double(real_of(space_.read(joined.ww).front())); ww < -1e-9 * double(out.squaredNorm() + std::abs(ww)))
         throw_not_definite("vector ", count, " of the basis, v, has (v, B v) = ", ww);
@@ -120,7 +120,7 @@ public:
       space_.finish();
       if (read(count, joined).second != 0) return;
     }
-    throw value_error("an eigensolver: no random vector is independent of the basis; is B of A v = w B v positive definite?");
+    throw value_error("eigsh, eigs or svds: no random vector is independent of the basis: of A v = w B v, B is singular or not definite; else ask for fewer pairs");
   }
   /// V Q in the place of the first vectors. The one behind them goes behind these.
   void contract(projected_matrix<U> const& Q) {
