@@ -141,6 +141,23 @@ TEST_CASE("products of Sell have the bits of Csr's, whether or not columns of ne
   check(from_triplets<double>(32, 50, i, j, std::vector<double>(values.begin(), values.end())));
 }
 
+TEST_CASE("a row of Csr is added up from left to right, however many entries it has") {
+  for (index_t shift = 0; shift < 14; ++shift) {  // rows of 0 to 13 entries, one after the other in some other order
+    index_t const rows = 14, cols = 20;
+    triplets<double> t(rows, cols);
+    std::vector<double> sums(std::size_t(rows), 0.0);
+    for (index_t i = 0; i < rows; ++i)
+      for (index_t k = 0; k < (i * 5 + shift) % 14; ++k) {
+        double const a = k % 3 == 0 ? 1e16 + double(2 * k) : k % 3 == 1 ? 1.0 + double(k) : -1e16;  // other orders round otherwise
+        t.add(i, k + i % 5, a);
+        sums[std::size_t(i)] += a;
+      }
+    auto const A = t.build();
+    vector<double> const y = A * ones<double>(cols);
+    for (index_t i = 0; i < rows; ++i) CHECK(y[i] == sums[std::size_t(i)]);
+  }
+}
+
 TEST_CASE("products nest and alias") {
   auto A = problems::convection_diffusion<double>({20, 20}, 1.0);
   auto x = random<double>(A.cols(), 1);

@@ -68,7 +68,8 @@ struct csr_view {
     }
   }
   /// The row kernel of a format: out[n] = the sum of term(slot, column) over row first + n, for n < count, from left to right.
-  /// `term.fetch(slot)` asks the cache for what the term of that slot reads.
+  /// `term.fetch(slot)` asks the cache for what the term of that slot reads. Four entries stand one after the other, and up to four are left: as a
+  /// loop over single entries, a short row takes up to twice as long where the loop happens to cross a line of the instruction cache.
   template <class Term, class T>
   SLA_HD void sum_rows(index_t first, index_t count, Term const& term, T* out) const {
     index_t slot = row_ptr[first];
@@ -77,7 +78,14 @@ struct csr_view {
       term.fetch(slot + detail::fetch_distance);
       index_t const end = row_ptr[first + n + 1];
       typename Term::value_type total{};
-      for (; slot < end; ++slot) total += term(slot, index_t(col[slot]));
+      auto const add = [&](index_t s) { total += term(s, index_t(col[s])); };
+      for (; end - slot > 4; slot += 4) add(slot), add(slot + 1), add(slot + 2), add(slot + 3);
+      index_t const left = end - slot;
+      if (left > 0) add(slot);
+      if (left > 1) add(slot + 1);
+      if (left > 2) add(slot + 2);
+      if (left > 3) add(slot + 3);
+      slot = end;
       out[n] = scalar_cast<T>(total);
     }
   }
