@@ -27,8 +27,9 @@ factor_cost cost_of_factors(index_t n, int const* row_ptr, int const* col, T con
   factor_cost out;
   if (n == 0) return out;
   Matrix const A = Eigen::Map<Eigen::SparseMatrix<T, Eigen::RowMajor, int> const>(n, n, row_ptr[n], row_ptr, col, values);
-  Eigen::AMDOrdering<int>::PermutationType order;
-  Eigen::AMDOrdering<int>()(A, order);
+  using ordering = Eigen::AMDOrdering<dependent_t<int, T>>;
+  typename ordering::PermutationType order;
+  ordering()(A, order);
   auto const rows = std::size_t(n);
   std::vector<int> place(rows), parent(rows, -1), seen(rows, -1), below(rows, 0);
   for (int k = 0; k < int(n); ++k) place[std::size_t(order.indices()[k])] = k;

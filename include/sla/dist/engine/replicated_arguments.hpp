@@ -64,8 +64,8 @@ std::uint64_t hash_of(sparse_tensor<T, S, F> const& A) {
 
 /// Errors, on every rank: shape_error if the numbers that describe an argument of `call` differ between ranks; value_error
 /// if its contents do, by their hash.
-template <std::size_t Count>
-void require_agreement(any_communicator& c, char const* call, char const* what, std::array<index_t, Count> const& mine,
+template <class Communicator, std::size_t Count>
+void require_agreement(Communicator& c, char const* call, char const* what, std::array<index_t, Count> const& mine,
                        std::uint64_t hash = 0) {
   std::vector<index_t> sent(mine.begin(), mine.end());
   sent.push_back(std::bit_cast<index_t>(hash));

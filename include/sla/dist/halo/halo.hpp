@@ -127,23 +127,24 @@ private:
 };
 
 namespace detail {
-template <class>
+template <class X>
 kept_exchange::kept_exchange(halo_plan const& plan, std::size_t row_bytes, bool reversed) : row(row_bytes), reverse(reversed) {
   auto const& to = reverse ? plan.receives() : plan.sends();
   auto const& from = reverse ? plan.sends() : plan.receives();
   auto const bytes = [&](std::vector<halo_message> const& list) { return list.empty() ? 0 : std::size_t(list.back().first + list.back().count) * row; };
   auto const room = [](std::size_t n) { return (n + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t); };
   sent.resize(room(bytes(to))), received.resize(room(bytes(from)));
-  std::vector<outgoing_message> sends;
-  std::vector<incoming_message> receives;
+  std::vector<dependent_t<outgoing_message, X>> sends;
+  std::vector<dependent_t<incoming_message, X>> receives;
+  using memory = std::span<dependent_t<std::max_align_t, X>>;
   auto const piece = [&](auto all, halo_message const& m) { return all.subspan(std::size_t(m.first) * row, std::size_t(m.count) * row); };
-  for (halo_message const& m : to) sends.push_back({m.rank, piece(std::as_bytes(std::span(sent)), m)});
-  for (halo_message const& m : from) receives.push_back({m.rank, piece(std::as_writable_bytes(std::span(received)), m)});
+  for (halo_message const& m : to) sends.push_back({m.rank, piece(std::as_bytes(memory(sent)), m)});
+  for (halo_message const& m : from) receives.push_back({m.rank, piece(std::as_writable_bytes(memory(received)), m)});
   messages = plan.communicator().repeat(sends, receives);
 }
 /// Tells the owners which of their indices this rank reads; hears which of its own others read.
-template <class = void>
-gathered<index_t> ask_owners(any_communicator& c, foreign_indices const& ghosts) { return all_to_all(c, ghosts.at, ghosts.counts); }
+template <class Communicator>
+gathered<index_t> ask_owners(Communicator& c, foreign_indices const& ghosts) { return all_to_all(c, ghosts.at, ghosts.counts); }
 
 /// The elements of one row of a vector (*batch, own, inner) in a message: batch after batch.
 struct row_shape {

@@ -163,10 +163,11 @@ std::vector<int> row_partition::owners_of(any_communicator& c, index_t count, At
   asked.erase(std::unique(asked.begin(), asked.end()), asked.end());
   std::vector<std::size_t> counts(first_.size() - 1, 0);
   for (index_t i : asked) ++counts[std::size_t(Balanced::owner(i, extent(), ranks()))];
-  auto const heard = all_to_all(c, asked, counts);
+  dependent_t<any_communicator, At>& ranks_of_all = c;
+  auto const heard = all_to_all(ranks_of_all, asked, counts);
   std::vector<int> told, got(asked.size());
   for (index_t i : heard.values) told.push_back(owner_[std::size_t(i - listed_)]);
-  all_to_all(c, std::span<int const>(told), heard.counts, std::span<int>(got), counts);
+  all_to_all(ranks_of_all, std::span<int const>(told), heard.counts, std::span<int>(got), counts);
   for (index_t k = 0; k < count; ++k) {
     auto const found = std::lower_bound(asked.begin(), asked.end(), at(k));
     out[std::size_t(k)] = found != asked.end() && *found == at(k) ? got[std::size_t(found - asked.begin())] : rank_;

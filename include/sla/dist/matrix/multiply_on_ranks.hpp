@@ -143,8 +143,8 @@ public:
     for (std::size_t n = 0; n < sent_.size(); ++n) std::copy_n(e.values().data() + sent_[n] * block, block, sent.data() + index_t(n) * block);
     index_t const here = from_.size() * block;
     buffer<T> out(here + arriving_ * block, uninitialized);
-    std::vector<outgoing_message> sends;
-    std::vector<incoming_message> receives;
+    std::vector<dependent_t<outgoing_message, T>> sends;
+    std::vector<dependent_t<incoming_message, T>> receives;
     for (halo_message const& m : sends_)
       if (m.count > 0) sends.push_back(send_to(m.rank, std::span<T const>(sent).subspan(std::size_t(m.first * block), std::size_t(m.count * block))));
     for (halo_message const& m : receives_)

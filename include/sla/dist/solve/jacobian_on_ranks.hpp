@@ -141,10 +141,10 @@ private:
       s_.emplace(std::apply([&](Linear const&... o) { return prepared_for(K, rtol_, o...); }, linear_));
   }
   /// The rows in which J v and the slope along v differ: those to look at, the same on every rank. Errors, on every rank: value_error, if a derivative is no number.
-  std::vector<suspect_row> suspects(V const& product, V const& slope) const {
+  auto suspects(V const& product, V const& slope) const {
     auto& world = J_.mesh().world();
     auto own = together(world, [&] {
-      std::vector<suspect_row> out;
+      std::vector<dependent_t<suspect_row, V>> out;
       double const tolerance = std::sqrt(double(std::numeric_limits<real_t<T>>::epsilon()));
       for (index_t i = 0; i < slope.local().size(); ++i) {
         double size = std::abs(slope.local()[i]);

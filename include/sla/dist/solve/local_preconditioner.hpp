@@ -134,22 +134,24 @@ struct block_words {
   }
 
 private:
-  void agree(any_communicator& c, bool has_rows) {
+  template <class Communicator>
+  void agree(Communicator& c, bool has_rows) {
     bytes = std::size_t(all_reduce(c, std::uint64_t(bytes)));
     auto const first = [&](bool has) { return int(all_reduce(c, std::int64_t(has ? c.rank() : c.size()), monoid::minimum)); };
     for (failed& f : failures) {
       int const from = first(f.why != reason::converged);
       if (from == c.size()) continue;
       std::int64_t why = std::int64_t(f.why);
-      broadcast(c, std::span(&why, 1), from);
+      broadcast(c, std::span<dependent_t<std::int64_t, Communicator>>(&why, 1), from);
       f.why = reason(why);
       send(c, f.what, from);
     }
     if (int const from = first(has_rows); from < c.size()) send(c, remark, from);
     if (!remark.empty() && c.size() > 1) remark += text(", on the first of ", c.size(), " ranks");
   }
-  static void send(any_communicator& c, std::string& words, int from) {
-    std::vector<char> told(words.begin(), words.end());
+  template <class Communicator>
+  static void send(Communicator& c, std::string& words, int from) {
+    std::vector<dependent_t<char, Communicator>> told(words.begin(), words.end());
     broadcast(c, told, from);
     words.assign(told.begin(), told.end());
   }

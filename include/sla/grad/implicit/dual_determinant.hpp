@@ -19,7 +19,7 @@ auto dual_determinant_contribution(sparse_tensor<dual_element, S, F> const& a, W
   constexpr double h = 1e-100;
   sparse_tensor<std::complex<double>, S, F> moved(a.shape(), a.shared_pattern());
   for (index_t n = 0; n < a.values().size(); ++n) moved.values()[n] = {a.values()[n].value, h * a.values()[n].slope[0]};
-  vector<dual_element> out(Extents<dyn>(a.values().size()));
+  vector<dependent_t<dual_element, S>> out(Extents<dyn>(a.values().size()));
   for_inverse_on_pattern<true>(moved, factors_for<factorization::lu>(moved, "a second derivative of a determinant", false, false),
                                [&](index_t b, index_t n, std::complex<double> const& v) { out[n] = weight(b) * with_slope(v.real(), v.imag() / h); });
   return out;

@@ -181,7 +181,7 @@ void drive_least_squares(Space& space, least_squares_problem<A, V, X> const& p, 
     }
     rule.max_iterations -= taken;
     // What a preconditioned method sees is the figure in another norm: it is asked for as much more as was missing.
-    rule.rtol = (std::max)(0.1 * rule.rtol * asked / reached, 1e-30);
+    rule.rtol = (std::max)(0.1 * double(rule.rtol) * asked / reached, 1e-30);
   }
   if constexpr (requires { space.account(out); }) space.account(out);
 }

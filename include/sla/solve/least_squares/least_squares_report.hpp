@@ -29,8 +29,14 @@ struct least_squares_report : report {
   double damping = 0;
 
   /// The most of any item.
-  double residual_norm() const { return most(&numbers::residual_norm); }
-  double condition() const { return most(&numbers::condition); }
+  template <class = void>
+  double residual_norm() const {
+    return most(&numbers::residual_norm);
+  }
+  template <class = void>
+  double condition() const {
+    return most(&numbers::condition);
+  }
 
 private:
   template <std::same_as<numbers> N>

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <span>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -91,8 +90,8 @@ struct told {
   bool done() const { return !is(failed) || is(stopped); }
   /// Of two solves that failed: did more of this one's items converge, or as many, and is the worst residual smaller?
   bool is_nearer(told const& o) const {
-    auto const order = [](told const& t) { return std::tuple(t.of[open_items], !(t.left() == t.left()), t.left()); };  // NaN is last
-    return order(*this) < order(o);
+    if (of[open_items] != o.of[open_items]) return of[open_items] < o.of[open_items];
+    return left() < o.left() || (left() == left() && o.left() != o.left());  // NaN is last
   }
 };
 

@@ -155,7 +155,8 @@ struct suspect_row {
   double apart;
 };
 /// Those to look at: the first, and those that differ most, 8 in all.
-inline std::vector<suspect_row> most_suspect(std::vector<suspect_row> rows) {
+template <class Rows>
+Rows most_suspect(Rows rows) {
   constexpr std::size_t most = 8;
   if (rows.size() > most) {
     std::partial_sort(rows.begin() + 1, rows.begin() + most, rows.end(), [](auto const& a, auto const& b) { return a.apart > b.apart; });

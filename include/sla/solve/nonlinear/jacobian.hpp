@@ -163,7 +163,7 @@ private:
   /// columns of its pattern the derivative of a row is 0, unless an entry is missing; and of an analytic function that along i v is i times that along v. Errors: value_error, if a derivative is no number.
   template <class F, class T, class E>
   index_t missing(sparse_tensor<T> const& J, F const& f, tensor<T, E> const& u) const {
-    std::vector<detail::suspect_row> suspects;
+    std::vector<dependent_t<detail::suspect_row, T>> suspects;
     auto const v = random<T, E>(u.extents(), 71);
     auto const slope = direction(f, u, v);
     for (index_t i = 0; i < rows(); ++i) {
