@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <exception>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <string_view>
 #include <thread>
@@ -198,15 +199,10 @@ private:
   static std::span<Byte> piece(std::span<Byte> all, rank_counts n, int r, wire_type type) {
     return all.subspan(detail::offset_of(n, r, type), n[at(r)] * size_of(type));
   }
-  static std::pair<std::vector<int>, std::vector<int>> as_int(rank_counts n) {
-    std::pair<std::vector<int>, std::vector<int>> out;
-    int first = 0;
-    for (std::size_t k : n) {
-      out.first.push_back(static_cast<int>(k));
-      out.second.push_back(first);
-      first += static_cast<int>(k);
-    }
-    return out;
+  static std::pair<detail::kept_list<int>, detail::kept_list<int>> as_int(rank_counts n) {
+    detail::kept_list<int> counts(n.begin(), n.end()), firsts(n.size());
+    std::exclusive_scan(counts.begin(), counts.end(), firsts.begin(), 0);
+    return {std::move(counts), std::move(firsts)};
   }
   template <class F>
   void in_pieces(byte_span data, wire_type type, F f) const {

@@ -218,7 +218,7 @@ public:
   bool advance() override { return done(); }
 
   MPI_Request* next() { return &requests_.emplace_back(MPI_REQUEST_NULL); }
-  std::vector<int> counts{}, firsts{};  ///< which MPI reads until the end
+  kept_list<int> counts{}, firsts{};  ///< which MPI reads until the end
 
 private:
   std::shared_ptr<mpi_group> group_;

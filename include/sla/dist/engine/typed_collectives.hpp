@@ -16,8 +16,8 @@ namespace sla {
 namespace detail {
 
 template <class T>
-std::vector<std::size_t> wire_counts(rank_counts n) {
-  std::vector<std::size_t> out(n.begin(), n.end());
+kept_list<std::size_t> wire_counts(rank_counts n) {
+  kept_list<std::size_t> out(n.begin(), n.end());
   for (std::size_t& k : out) k *= wire_traits<T>::parts;
   return out;
 }

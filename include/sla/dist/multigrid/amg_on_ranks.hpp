@@ -167,7 +167,7 @@ auto perform(op::setup, amg_in<Stored> const& p, D const& d) {
     if (d.rows() != d.cols()) throw shape_error(text("amg: D is ", d.rows(), " x ", d.cols(), ", and must be square"));
     return rank_amg<amg_in<Stored>, D>(p, d);
   } else {
-    auto m = detail::with_own_block(d, [&](auto const& block) { return p.setup(block); });
+    auto m = detail::with_own_block<amg_in<Stored>>(d, [&](auto const& block) { return p.setup(block); });
     return local_preconditioner<decltype(m)>(std::move(m), d);
   }
 }

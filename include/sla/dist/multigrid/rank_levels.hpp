@@ -53,8 +53,8 @@ struct rank_levels {
       return true;
     }
     kept_list<K> in_turn(std::size_t(rows.extent())), from(in_turn.size()), to(in_turn.size());
-    std::vector<std::size_t> counts;
-    for (int r = 0; r < rows.ranks(); ++r) counts.push_back(std::size_t(rows.count(r)));
+    kept_list<std::size_t> counts(std::size_t(rows.ranks()));
+    for (int r = 0; r < rows.ranks(); ++r) counts[std::size_t(r)] = std::size_t(rows.count(r));
     all_gather(communicator(), std::span<K const>(b, std::size_t(rows.count())), std::span<K>(in_turn), counts);
     for (std::size_t k = 0; k < order.size(); ++k) from[std::size_t(order[k])] = in_turn[k];
     whole->view().template sweep<false>(static_cast<K const*>(from.data()), to.data(), 1);

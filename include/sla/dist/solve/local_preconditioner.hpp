@@ -51,21 +51,29 @@ auto with_local_rows(D const& d, F const& f) {
     }
   });
 }
-/// The same with f(the block of D that reads this rank's part only): what local preconditioners see.
-template <class D, class F>
+/// The same with f(the block of D that reads this rank's part only): what local preconditioners see. M, what is made of it or what makes that, may say that it
+/// reads the diagonal only: the block is not cut out for it then, nor where it is all that the rank has.
+template <class M, class D, class F>
 auto with_own_block(D const& d, F const& f) {
   if constexpr (by_entries<placements_of_t<D>>) {
     auto const block = own_block(d);
     return with_local_rows(d, [&] { return f(block); });
   } else {
     return with_local_rows(d, [&] {
-      using Memory = typename local_of_t<D>::memory_type;
-      if constexpr (sparse_axis<placements_of_t<D>> >= 0 && !Memory::is_host)  // once per set-up
-        return f(to<Memory>(cols(to<host_memory>(d.local()), 0, d.handle()->halo->own())));
-      else if constexpr (sparse_axis<placements_of_t<D>> >= 0)
-        return f(cols(d.local(), 0, d.handle()->halo->own()));
-      else
+      using Local = local_of_t<D>;
+      if constexpr (sparse_axis<placements_of_t<D>> < 0 || requires { requires M::reads_diagonal_only; }) {
         return f(d.local());
+      } else {
+        index_t const own = d.handle()->halo->own();
+        if (own == d.local().cols()) return f(d.local());
+        Local const block = [&] {
+          if constexpr (Local::memory_type::is_host)
+            return cols(d.local(), 0, own);
+          else  // once per set-up
+            return to<typename Local::memory_type>(cols(to<host_memory>(d.local()), 0, own));
+        }();
+        return f(block);
+      }
     });
   }
 }
@@ -175,7 +183,7 @@ public:
   template <class D>
   void update(D const& d) {
     M next = m_;  // one rank's failure leaves all ranks as they were
-    detail::with_own_block(d, [&](auto const& block) { return next.update(block), 0; });
+    detail::with_own_block<M>(d, [&](auto const& block) { return next.update(block), 0; });
     words_ = detail::block_words::of(next, d);
     m_ = std::move(next);
   }

@@ -196,7 +196,7 @@ struct linear_world<distributed<sparse_tensor<T, S, F, Memory>, Mesh, P...>> : d
       else
         return p.setup(a);
     } else if constexpr (requires { typename M::preconditioner_tag; }) {
-      auto m = detail::with_own_block(a, [&](auto const& block) { return p.setup(block); });
+      auto m = detail::with_own_block<M>(a, [&](auto const& block) { return p.setup(block); });
       return local_preconditioner<decltype(m)>(std::move(m), a);
     } else {
       return p;

@@ -42,6 +42,7 @@ template <class T, class E, class Memory = host_memory>
 class applied_jacobi {
 public:
   using value_type = T;
+  static constexpr bool reads_diagonal_only = true;
 
   /// The inverse diagonal, (*batch, M, p), the number of batch items, and p.
   applied_jacobi(tensor<T, E, Memory> inverse, index_t batch, index_t block) : inverse_(std::move(inverse)), batch_(batch), block_(block) {}
@@ -86,6 +87,7 @@ auto operator*(applied_jacobi<T, E, Memory> const& M, X&& x) {
 struct jacobi {
   using preconditioner_tag = void;
   static constexpr char const* name = "jacobi";
+  static constexpr bool reads_diagonal_only = true;
 
   template <class T, class S, class F, class Memory>
   auto setup(sparse_tensor<T, S, F, Memory> const& A) const {
