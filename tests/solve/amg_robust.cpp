@@ -204,3 +204,38 @@ TEST_CASE("amg of a network with hubs is coarsened by constants, where smoothing
   M.update(A);
   CHECK(sla::norm_inf(sla::vector<double>(M * x) - Mx) <= 1e-13 * sla::norm_inf(Mx));
 }
+
+TEST_CASE("amg whose levels are smoothed and then constants has the same levels for the same values again") {
+  int const size = 5, links = 4;
+  index_t const count = 6000, n = count * size;  // chains of five, whose ends are linked weakly to those of hubs
+  sla::triplets<double> t(n, n);
+  std::vector<index_t> ends{0, 1, 2, 3, 4};
+  auto const pick = sla::random<double>(4 * n * links, 5);
+  index_t draw = 0;
+  auto const below = [&](index_t limit) { return (std::min)(limit - 1, index_t(0.5 * (pick[draw++] + 1) * double(limit))); };
+  auto const link = [&](index_t i, index_t j, double w) { t.add(i, j, -w), t.add(j, i, -w), t.add(i, i, w), t.add(j, j, w); };
+  for (index_t i = 0; i < n; ++i) {
+    t.add(i, i, 1e-5);
+    if (i % size) link(i, i - 1, 1);
+  }
+  for (index_t c = 5; c < count; ++c)
+    for (int e = 0; e < links; ++e) {
+      index_t const j = ends[std::size_t(below(index_t(ends.size())))];
+      if (j == c) continue;
+      index_t const from = below(size), to = below(size);
+      link(c * size + from, j * size + to, 0.05);
+      ends.push_back(c), ends.push_back(j);
+    }
+  auto const A = t.build();
+  auto M = amg{}.setup(A);
+  bool smoothed = false, constant = false;
+  for (auto const& level : M.hierarchy().levels)
+    if (level.transfer) (level.transfer->right ? smoothed : constant) = true;
+  REQUIRE((smoothed && constant));
+  CHECK(tells(M.remark(), "smoothed aggregation, then plain"));
+  auto const x = sla::random<double>(n, 2);
+  sla::vector<double> const before = M * x;
+  M.update(sla::sparse_tensor<double>(3.0 * A));
+  M.update(A);
+  CHECK(sla::norm_inf(sla::vector<double>(M * x) - before) <= 1e-13 * sla::norm_inf(before));
+}

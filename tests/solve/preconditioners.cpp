@@ -10,6 +10,7 @@
 #include <sla/expr/sparse/product.hpp>
 #include <sla/solve/precond/ilu0.hpp>
 #include <sla/solve/precond/jacobi.hpp>
+#include <sla/tensor/algebra/kron.hpp>
 #include <sla/tensor/build/block.hpp>
 #include <sla/tensor/problems/problems.hpp>
 
@@ -116,10 +117,29 @@ TEST_CASE("ilu0 of a matrix with a row for all unknowns is the algorithm on dens
     for (index_t j = i + 1; j < n; ++j) expected[i] -= LU(i, j) * expected[j];
   CHECK(difference(sla::vector<double>(sla::ilu0{}.setup(A) * x), expected) <= 1e-13 * sla::norm_inf(expected));
 
+  // Blocks, complex numbers, a batch, and new values: each acts as the scalar one on what it is made of.
+  sla::vector<double> const plain = sla::ilu0{}.setup(A) * x;
+  double const close = 1e-13 * sla::norm_inf(plain);
+  auto const blocks = sla::to_blocks<2, 2>(sla::kron(A, sla::eye<double>(2)));
+  sla::tensor<double, sla::Extents<dyn, 2>> pairs({n, 2});
+  for (index_t k = 0; k < n; ++k) pairs(k, 0) = x[k], pairs(k, 1) = -2 * x[k];
+  sla::tensor<double, sla::Extents<dyn, 2>> const of_pairs = sla::ilu0{}.setup(blocks) * pairs;
+  for (index_t k = 0; k < n; ++k) CHECK((std::abs(of_pairs(k, 0) - plain[k]) <= close && std::abs(of_pairs(k, 1) + 2 * plain[k]) <= 2 * close));
+  sla::vector<complex_t> const turned = sla::ilu0{}.setup(sla::cast<complex_t>(A)) * sla::vector<complex_t>(complex_t(0, 1) * x);
+  for (index_t k = 0; k < n; ++k) CHECK(std::abs(turned[k] - complex_t(0, plain[k])) <= close);
+  auto M = sla::ilu0{}.setup(A);
+  M.update(2.0 * A);
+  CHECK(difference(sla::vector<double>(2.0 * (M * x)), plain) <= close);
+  auto const stacked = sla::ilu0{}.setup(sla::stack_batch(A, sla::sparse_tensor<double>(2.0 * A)));
+  sla::tensor<double, sla::Extents<2, dyn>> both({2, n});
+  for (index_t k = 0; k < n; ++k) both(0, k) = x[k], both(1, k) = 2 * x[k];
+  sla::tensor<double, sla::Extents<2, dyn>> const of_both = stacked * both;
+  for (index_t k = 0; k < n; ++k) CHECK((std::abs(of_both(0, k) - plain[k]) <= close && std::abs(of_both(1, k) - plain[k]) <= close));
+
   // The square of these rows takes half a minute and more.
   auto const large = hub(200000);
   auto const began = std::clock();
-  auto const M = sla::ilu0{}.setup(large);
+  auto const factors = sla::ilu0{}.setup(large);
   CHECK(double(std::clock() - began) / CLOCKS_PER_SEC < 10);
 }
 

@@ -114,7 +114,7 @@ void require_sensible_call(Method const& m, [[maybe_unused]] W const& wanted, [[
     if (m.max_restarts < 0) throw value_error(text(type, "{.max_restarts = ", m.max_restarts, "}: a limit is a number from 0 on, such as 1000"));
   if constexpr (requires { m.basis; })
     if (m.basis < 0) throw value_error(text(type, "{.basis = ", m.basis, "}: so many vectors are kept, such as 30; 0 leaves it to the method"));
-  require_sensible(type.c_str(), m.rtol, 0, most);
+  require_sensible(type.c_str(), m.rtol, 0, most, "a number of iterations is another option");
 }
 /// Errors: a is not square, not finite, or not Hermitian.
 template <class A, class V>

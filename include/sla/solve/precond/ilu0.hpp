@@ -34,7 +34,7 @@ bool eliminate_row(Layout const& layout, T* a, index_t i, buffer<index_t>& place
         if (index_t const at = place[col[u]]; at >= 0) eliminate(u, at);
     } else {  // of a row with an entry for nearly each column, those that row i has too are looked up
       for (index_t at = s + 1; at < ptr[i + 1]; ++at)
-        if (auto const u = std::lower_bound(&col[first], &col[last - 1] + 1, col[at]) - &col[0]; u < last && col[u] == col[at]) eliminate(u, at);
+        if (auto const u = std::lower_bound(&col[0] + first, &col[0] + last, col[at]) - &col[0]; u < last && col[u] == col[at]) eliminate(u, at);
     }
   }
   for (index_t s = ptr[i]; s < ptr[i + 1]; ++s) place[col[s]] = -1;

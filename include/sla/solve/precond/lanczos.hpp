@@ -72,7 +72,9 @@ struct lanczos_record {
     std::vector<double> d, e;
     for (std::size_t j = 0; j < rz.size() && (j == 0 || rz[j][k] > 1e-20 * rz[0][k]); ++j) {
       if (rz[j][k] == 0) break;
-      if (!std::isfinite(rz[j][k]) || !std::isfinite(pq[j][k]))
+      if (!std::isfinite(rz[j][k]))
+        throw value_error(text(who, ": a residual divided by the diagonal has elements that are NaN or infinite, so that (r, r / diagonal) = ", rz[j][k], "; scale A, whose diagonal is too small"));
+      if (!std::isfinite(pq[j][k]))
         throw value_error(text(who, ": a product with A has elements that are NaN or infinite, so that a vector has (p, A p) = ", pq[j][k], "; A gives finite ones of finite vectors"));
       if (!(rz[j][k] > 0) || !(pq[j][k] > 0))
         throw value_error(text(who, ": A is not positive definite: a vector has ", rz[j][k] > 0 ? "(p, A p) = " : "(r, r / diagonal) = ",

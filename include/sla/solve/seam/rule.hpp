@@ -109,11 +109,11 @@ decltype(auto) with(stop_rule const& rule, F&& f) {
 namespace detail {
 /// Errors: value_error that names the option of a method which makes no sense.
 template <class = void>
-void require_sensible(char const* name, relative_tolerance const& rtol, double atol, int max_iterations) {
+void require_sensible(char const* name, relative_tolerance const& rtol, double atol, int max_iterations, char const* limit = "the number of iterations is .max_iterations") {
   auto const given = [name](char const* option, double value) { return text(name, "{.", option, " = ", value, "}: "); };
   if (!(rtol.of_double >= 0 && rtol.of_double < 1))
     throw value_error(text(given("rtol", rtol.of_double), "a relative tolerance is at least 0 and less than 1, as in ", name,
-                           "{.rtol = 1e-8}; a number of iterations is another option"));
+                           "{.rtol = 1e-8}; ", limit));
   if (!(atol >= 0 && atol - atol == 0)) throw value_error(text(given("atol", atol), "a tolerance of |b - A x| is a number from 0 on; 0 leaves it to .rtol"));
   if (max_iterations < 0) throw value_error(text(name, "{.max_iterations = ", max_iterations, "}: a limit is a number from 0 on, such as 10000"));
 }

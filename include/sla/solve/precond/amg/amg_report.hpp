@@ -2,6 +2,7 @@
 // What multigrid says of itself: a line per level, grid and operator complexity, bytes.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -42,7 +43,9 @@ inline char const* smoother_text(amg_smoother const& s, bool is_swept) {
 /// "grid 1000 x 1000, 5 points", or how rows are aggregated.
 template <class T>
 std::string coarsening_text(amg_hierarchy<T> const& all) {
-  if (!all.grid) return text(to_string(all.options.coarsening), all.options.unknowns > 1 ? text(" of nodes of ", all.options.unknowns) : "");
+  auto const constant = [](auto const& level) { return level.transfer && !level.transfer->right; };  // smoothed, but where that would fill
+  bool const some = all.options.coarsening == amg_coarsening::smoothed && std::any_of(all.levels.begin(), all.levels.end(), constant);
+  if (!all.grid) return text(some && constant(all.levels[0]) ? "plain aggregation" : to_string(all.options.coarsening), some && !constant(all.levels[0]) ? ", then plain" : "", all.options.unknowns > 1 ? text(" of nodes of ", all.options.unknowns) : "");
   auto const finest = all.grid->shapes().front();
   return text("grid ", finest.text_of(), ", ", finest.stencil(), " points");
 }

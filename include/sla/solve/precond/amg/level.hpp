@@ -41,13 +41,14 @@ struct amg_transfer_of {
     if (!right) return summed_over(A, groups.of, R.pattern(), both);
     return multiplied_on(both, R, multiplied_on(right, A, P));
   }
-  /// The same, for the first time; nothing, where A P has more than `most` entries.
+  /// The same, for the first time; nothing, where A P or R A P has more than `most` entries.
   template <class T>
   std::optional<amg_matrix<T>> first_product(amg_matrix<T> const& R, amg_matrix<T> const& A, amg_matrix<T> const& P, bool constants, index_t most = (std::numeric_limits<index_t>::max)()) {
     if (constants) return both = summed_pattern(A, groups.of, R.pattern()), product(R, A, P);
     auto const AP = multiplied_at_once(A, P);
     if (AP.nnz() > most) return std::nullopt;
     auto out = multiplied_at_once(R, AP);
+    if (out.nnz() > most) return std::nullopt;
     right = AP.shared_pattern(), both = out.shared_pattern();
     return out;
   }
@@ -160,7 +161,7 @@ amg_transfers transfers_of(amg_hierarchy<T> const& all) {
   return out;
 }
 
-/// Where A P has more entries than this many of A's, as of the graph of a network with hubs, whose coarse matrices would be nearly dense, automatic coarsening takes constants from there on.
+/// Where A P or R A P has more than this many times the entries of A, as of the graph of a network with hubs, automatic coarsening takes constants from that level on.
 inline constexpr index_t most_fill = 3;
 
 /// The levels for A, of which the caller knows whether it is Hermitian; with `kept`, by the aggregates and symbolic products of a matrix of the same pattern. Where A is not Hermitian,
@@ -195,6 +196,7 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
     }
   }
   amg_matrix<T> A = finest;
+  auto how = o.coarsening;  // constants, from the level on where smoothing would fill
   auto const coarsener = o.coarsener ? static_cast<amg_makes_coarseners<T> const&>(*o.coarsener).begin(o, A.rows(), std::type_identity<T>{}) : nullptr;
   for (int l = 0;; ++l) {
     if (l > 0) rows = look_at_rows(A, o.smoother, l);
@@ -222,14 +224,14 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
       double const theta = o.strength * std::pow(0.5, l);
       auto groups = [&] {
         if (first) return std::move(*std::exchange(first, std::nullopt));
-        auto const grouped = [&](auto const& of, auto const& its) { return o.coarsening == amg_coarsening::classical ? coarse_points(of, its) : aggregate(of, its, theta); };
+        auto const grouped = [&](auto const& of, auto const& its) { return how == amg_coarsening::classical ? coarse_points(of, its) : aggregate(of, its, theta); };
         if (hermitian) return grouped(level.A, rows);
         auto const sum = sum_of(level.A, AH);
         return grouped(sum, look_at_rows(sum, o.smoother, 1));
       }();
       if (groups.count > 0 && 10 * groups.count <= 8 * n) {
-        level.P = prolongation(level.A, groups, rows, o.coarsening);
-        if (!hermitian) left = prolongation(AH, groups, *columns, o.coarsening);
+        level.P = prolongation(level.A, groups, rows, how);
+        if (!hermitian) left = prolongation(AH, groups, *columns, how);
         found = detail::shared_of<amg_transfer>(std::move(groups), level.P.shared_pattern(), (hermitian ? level.P : left).shared_pattern());
         level.transfer = found;
       }
@@ -240,9 +242,9 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
     }
     auto const& next = *level.transfer;
     if (!kept.empty()) {
-      if (!next.right) o.coarsening = amg_coarsening::plain;
-      level.P = prolongation(level.A, next.groups, rows, o.coarsening, next.pattern);
-      if (!hermitian) left = prolongation(AH, next.groups, *columns, o.coarsening, next.left);
+      if (!next.right) how = amg_coarsening::plain;
+      level.P = prolongation(level.A, next.groups, rows, how, next.pattern);
+      if (!hermitian) left = prolongation(AH, next.groups, *columns, how, next.left);
     }
     level.R = next.transposition.adjoint(hermitian ? level.P : left);
     AH = {}, left = {}, columns.reset();  // gone before the products, which take the most memory
@@ -250,10 +252,10 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
       A = next.product(level.R, level.A, level.P);
       continue;
     }
-    auto product = found->first_product(level.R, level.A, level.P, o.coarsening == amg_coarsening::plain, undecided ? most_fill * level.A.nnz() : (std::numeric_limits<index_t>::max)());
+    auto product = found->first_product(level.R, level.A, level.P, how == amg_coarsening::plain, undecided ? most_fill * level.A.nnz() : (std::numeric_limits<index_t>::max)());
     if (!product) {  // constants do not fill
-      o.coarsening = amg_coarsening::plain;
-      level.P = prolongation(level.A, found->groups, rows, o.coarsening);
+      how = amg_coarsening::plain;
+      level.P = prolongation(level.A, found->groups, rows, how);
       level.transfer = found = detail::shared_of<amg_transfer>(std::move(found->groups), level.P.shared_pattern(), level.P.shared_pattern());
       level.R = found->transposition.adjoint(level.P);
       product = found->first_product(level.R, level.A, level.P, true);
