@@ -198,11 +198,16 @@ auto eigs_in_range(A const& a, B const& b, int k, W const& wanted, Options const
 }
 template <class A, class B, class W, class... Options>
 auto eigs_of(A const& a, B const& b, int k, W const& wanted, Options const&... options) {
-  return in_range(
-      a, b, wanted, true, "eigs(A, k, ...)", [&](auto const& c, auto const& d, W const& w) { return eigs_in_range(c, d, k, w, options...); },
-      []([[maybe_unused]] auto& out, [[maybe_unused]] int of_b) {
-        if constexpr (requires { out.left; }) multiply_by_power(out.left, of_b);
-      });
+  constexpr bool readable = Readable<A> || !(std::same_as<Options, dense_schur> || ...);
+  static_assert(readable, "sla: eigs(A, k, ..., dense_schur{}): A is a sparse matrix in host memory; on ranks, and of operators, take krylov_schur{}");
+  if constexpr (!readable)
+    return eigs_of(a, b, k, wanted);
+  else
+    return in_range(
+        a, b, wanted, true, "eigs(A, k, ...)", [&](auto const& c, auto const& d, W const& w) { return eigs_in_range(c, d, k, w, options...); },
+        []([[maybe_unused]] auto& out, [[maybe_unused]] int of_b) {
+          if constexpr (requires { out.left; }) multiply_by_power(out.left, of_b);
+        });
 }
 } // namespace detail
 

@@ -102,8 +102,6 @@ struct dense_schur {
   template <bool Adjoint, class Problem, class W>
   auto find(Problem const& problem, index_t k, W const& wanted) const {
     using T = typename Problem::value_type;
-    constexpr bool readable = detail::Readable<std::remove_cvref_t<decltype(problem.a)>>;
-    static_assert(readable, "sla: eigs(A, k, ..., dense_schur{}): A is a sparse matrix in host memory; on ranks, and of operators, take krylov_schur{}");
     auto between = column_like<T>(problem.random_vector(1));
     if constexpr (detail::is_near<W> && Problem::is_standard) {
       auto const& a = detail::oriented<Adjoint>(problem.a);
