@@ -137,6 +137,7 @@ constexpr bool require_applied() {
 ///   adjoint()                           the same of A^H: for transposed systems and gradients of methods that do not want A Hermitian
 ///   update(A)                           new values on the same pattern: for prepared.update
 ///   remark()                            optional: a text behind the name
+///   reads_diagonal_only                 optional, of the options and of what they make: true, if no other entry is looked at; on ranks no block is copied for it then
 ///   failure(item)                       optional, with bytes() and batch_count(): .why and .what of items whose setup failed
 /// What is no aggregate of options, but such an M, or a linear_operator, is a preconditioner that is set up already.
 template <class P, class A, class V>
