@@ -201,7 +201,7 @@ auto eigs_of(A const& a, B const& b, int k, W const& wanted, Options const&... o
   constexpr bool readable = Readable<A> || !(std::same_as<Options, dense_schur> || ...);
   static_assert(readable, "sla: eigs(A, k, ..., dense_schur{}): A is a sparse matrix in host memory; on ranks, and of operators, take krylov_schur{}");
   if constexpr (!readable)
-    return eigs_of(a, b, k, wanted);
+    return dependent_t<eigenpairs<vector<std::complex<double>>, matrix<std::complex<double>>>, A>{};
   else
     return in_range(
         a, b, wanted, true, "eigs(A, k, ...)", [&](auto const& c, auto const& d, W const& w) { return eigs_in_range(c, d, k, w, options...); },
