@@ -27,6 +27,7 @@ namespace test_ilut {
 
 using namespace sla;
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::Matches;
 using suite::solved;
 using complex_t = std::complex<double>;
 
@@ -252,6 +253,16 @@ TEST_CASE("iluk of a high level is LU, of blocks in batches too; iterations fall
   auto const P = problems::poisson<double>({30, 30});  // Hermitian where A is
   CHECK(try_solve(P, ones<double>(900), cg{}, iluk{.level = 2}).report.iterations() < try_solve(P, ones<double>(900), cg{}, ilu0{}).report.iterations());
 
+  std::vector<index_t> i, j;
+  std::vector<double> v;
+  auto const put = [&](index_t r, index_t c, double a) { i.push_back(r), j.push_back(c), v.push_back(a); };
+  for (index_t r = 0; r < 600; ++r) {  // each unknown knows the next, and the first knows all
+    put(r, r, 600);
+    if (r > 0) put(0, r, -1), put(r, 0, -1), put(r, (r + 1) % 600, -1);
+  }
+  auto const hub = from_triplets<double>(600, 600, i, j, v);
+  CHECK_THROWS_WITH(iluk{}.setup(hub), Matches("iluk\\{.level = 1\\}: row [0-9]+ of 600 makes L and U more than 100 times A's 2396 entries, .*; take ilut\\{\\} or amg\\{\\}, or raise .most_fill"));
+  CHECK(try_solve(hub, ones<double>(600), gmres{}, iluk{.most_fill = 1000}).report.iterations() == 1);
   CHECK_THROWS_WITH(iluk{.level = -1}.setup(D), ContainsSubstring("iluk{.level = -1}"));
   auto zero = D;
   zero.values()[0] = 0;

@@ -16,9 +16,9 @@ namespace sla {
 
 namespace detail {
 /// A's entries and those that fill up to a level, in sorted rows. A's have level 0; what row k brings to row i has one more than the sum of
-/// the levels of (i, k) and of the entry in row k.
+/// the levels of (i, k) and of the entry in row k. Errors: value_error where a row makes them more than most_fill times A's.
 template <class Col, class Ptr>
-std::shared_ptr<csr_pattern<Col, Ptr, host_memory> const> filled_pattern(csr_pattern<Col, Ptr, host_memory> const& A, int most) {
+std::shared_ptr<csr_pattern<Col, Ptr, host_memory> const> filled_pattern(csr_pattern<Col, Ptr, host_memory> const& A, int most, double most_fill) {
   std::vector<index_t> put(std::size_t(A.rows), -1), first{0}, behind_diagonal, waiting, row, col;
   std::vector<int> of_column(put.size()), level;
   for (index_t i = 0; i < A.rows; ++i) {
@@ -47,6 +47,8 @@ std::shared_ptr<csr_pattern<Col, Ptr, host_memory> const> filled_pattern(csr_pat
     behind_diagonal.push_back(first.back() + (std::upper_bound(row.begin(), row.end(), i) - row.begin()));
     for (index_t j : row) col.push_back(j), level.push_back(of_column[std::size_t(j)]);
     first.push_back(index_t(col.size()));
+    if (double(col.size()) > most_fill * double(A.slots()))
+      throw value_error(text("iluk{.level = ", most, "}: row ", i, " of ", A.rows, " makes L and U more than ", most_fill, " times A's ", A.slots(), " entries, as rows and columns for nearly all unknowns do; take ilut{} or amg{}, or raise .most_fill"));
   }
   using Pattern = csr_pattern<Col, Ptr, host_memory>;
   auto const entries = [](auto to, auto const& from) {
@@ -60,9 +62,11 @@ std::shared_ptr<csr_pattern<Col, Ptr, host_memory> const> filled_pattern(csr_pat
 
 /// `solve(A, b, gmres{}, iluk{.level = 1})`: M = (L U)^-1, where L U is A on A's pattern and the entries that fill up to this level; level 0
 /// is ilu0. The pattern is of A's alone: update(A) keeps it, and batch items share it. Blocks count as one entry.
-/// Setup, Cost: as of ilu0 on the larger pattern, which grows fast with the level. Errors: as of ilu0; value_error for a level below 0.
+/// Setup, Cost: as of ilu0 on the larger pattern, which grows fast with the level. Errors: as of ilu0; value_error for a level below 0, and where
+/// L and U get more than `most_fill` times A's entries: a row for nearly all unknowns fills all rows below it.
 struct iluk {
   int level = 1;
+  double most_fill = 100;
 
   using preconditioner_tag = void;
   static constexpr char const* name = "iluk";
@@ -75,7 +79,7 @@ struct iluk {
   }
   template <class Pattern>
   auto filled(Pattern const& A) const {
-    return detail::filled_pattern(A, level);
+    return detail::filled_pattern(A, level, most_fill);
   }
   template <class T, class S, class F, class Layout>
   detail::triangle_values<T> fill(sparse_tensor<T, S, F> const& A, Layout const& layout) const {
