@@ -130,6 +130,17 @@ TEST_CASE("matrices in any order, graphs, jumps and transport end with multigrid
   CHECK(space.method == "cg");
 }
 
+TEST_CASE("a tridiagonal matrix of any size is solved by incomplete factors, which are its factors") {
+  auto const is_exact = [](auto const& A, char const* method) {
+    auto const report = solve_random(A);
+    INFO(report);
+    CHECK((report.converged() && report.method == method && report.preconditioner == "ilu0" && report.iterations() <= 2));
+    CHECK_THAT(report.choice, !ContainsSubstring("tried"));
+  };
+  is_exact(sla::problems::poisson({420000}), "cg");  // multigrid takes eight times as long
+  is_exact(sla::problems::convection_diffusion({50000}, 0.1), "bicgstab");
+}
+
 TEST_CASE("where couplings of transport point one way, multigrid is smoothed by incomplete factors") {
   for (double const eps : {1e-3, 1e-6}) {
     auto const report = solve_random(suite::recirculating(60, eps));
