@@ -130,7 +130,7 @@ TEST_CASE("matrices in any order, graphs, jumps and transport end with multigrid
   CHECK(space.method == "cg");
 }
 
-TEST_CASE("a tridiagonal matrix of any size is solved by incomplete factors, which are its factors") {
+TEST_CASE("a matrix whose narrow band has no holes is solved by incomplete factors, which are its factors, at any size") {
   auto const is_exact = [](auto const& A, char const* method) {
     auto const report = solve_random(A);
     INFO(report);
@@ -139,6 +139,8 @@ TEST_CASE("a tridiagonal matrix of any size is solved by incomplete factors, whi
   };
   is_exact(sla::problems::poisson({420000}), "cg");  // multigrid takes eight times as long
   is_exact(sla::problems::convection_diffusion({50000}, 0.1), "bicgstab");
+  auto const second = sla::problems::poisson({210000});
+  is_exact(sla::sparse_tensor<double>(second * second + sla::eye<double>(210000)), "cg");  // five diagonals
 }
 
 TEST_CASE("where couplings of transport point one way, multigrid is smoothed by incomplete factors") {

@@ -85,18 +85,19 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
   // Multigrid is for couplings of one sign, and a solve with it takes as long as 130 steps of CG, of few rows as 300. It begins on grids of couplings alike and
   // where there are many rows; elsewhere iterations are tried first, until they foresee that they take longer, and of few rows factors that cost less. Rows that are
   // all strictly dominant, as those of steps in time, may need few steps everywhere. Where the couplings of a grid follow one axis, sweeps along it are nearly exact.
-  // A row that is coupled to very many makes products dense. Of a tridiagonal matrix ILU(0) is LU.
-  bool const tridiagonal = band <= 1;
+  // A row that is coupled to very many makes products dense. Where a narrow band has no holes, as that of a tridiagonal matrix, nothing fills: ILU(0) is LU.
+  auto const corner = [](double width) { return width * (width + 1) / 2; };
+  bool const exact = band <= 16 && double(p.entries) >= rows * double(p.lower_bandwidth + p.upper_bandwidth + 1) - corner(double(p.lower_bandwidth)) - corner(double(p.upper_bandwidth));
   bool const elliptic = p.opposed_off_diagonal && countable && p.rows >= 3000;
   bool const many = grid == grid_guess::none ? multigrid_weight(growth) < 1.5 && (p.rows >= 400000 || (p.rows >= 30000 && rows >= 100 * band)) : grid == grid_guess::even ? p.rows >= least_grid_points : p.rows >= 130000;
   auto const with_multigrid = [&](Candidates&& l, candidate by) {
-    if (!countable || p.rows < 3000 || tridiagonal || double(p.longest_row) * double(p.longest_row) > 16 * double(p.entries)) return std::move(l);
+    if (!countable || p.rows < 3000 || double(p.longest_row) * double(p.longest_row) > 16 * double(p.entries)) return std::move(l);
     auto& steps = l.steps;
     attempt const multigrid{by, (std::min)(max_iterations, 100)};
     auto place = steps.begin();
     if (!elliptic) {  // one more thing to try before long iterations
       place = std::find_if(place + 1, steps.end(), [&](attempt const& s) { return s.limit == max_iterations && !is_factors(s.what); });
-    } else if (by != candidate::cg_amg || p.strictly_dominant() || !many) {
+    } else if (by != candidate::cg_amg || exact || p.strictly_dominant() || !many) {
       bool const sweeps = by != candidate::cg_amg || grid != grid_guess::none;  // a step with sweeps takes as long as two or three without
       place->patience = int(sweeps ? ((by == candidate::cg_amg ? 55 : 70) + 1.5e5 / rows) * multigrid_weight(growth) : multigrid_steps(p.rows, growth));
       place->limit = (std::min)(place->limit, 3 * place->patience);
@@ -126,7 +127,7 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
       return {{{candidate::ldlt, max_iterations}, {candidate::cg_jacobi, max_iterations}, {candidate::lu, max_iterations}}, text(why, ", of few rows")};
     if (affordable) {
       // Sweeps go row by row on one thread: worth three steps of CG in a cache and in good order, far more in memory that threads share.
-      bool const swept = tridiagonal || (p.rows <= 200000 && !(elliptic && grid == grid_guess::none));
+      bool const swept = exact || (p.rows <= 200000 && !(elliptic && grid == grid_guess::none));
       attempt const begin = swept ? attempt{candidate::cg_ilu0, limited(factor_seconds / 3, 100, 2000)} : attempt{candidate::cg_jacobi, limited(factor_seconds, 100, 2000)};
       Candidates out{{begin, {candidate::ldlt, max_iterations}, {swept ? candidate::cg_jacobi : candidate::cg_ilu0, max_iterations}, {candidate::lu, max_iterations}}, why};
       if (minres_pays) out.steps.insert(out.steps.begin() + 1, minres_while);
