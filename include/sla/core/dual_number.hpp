@@ -3,7 +3,7 @@
 // derivatives, exactly. Gradients of whole programs are in grad/.
 #pragma once
 
-#include <cmath>
+#include <cmath>  // here alone: it has no guard, so that g++ reads its 1900 lines again for each header that names it
 #include <type_traits>
 
 #include <sla/core/meta.hpp>

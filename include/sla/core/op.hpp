@@ -3,8 +3,6 @@
 // (expr/), the placement rules (spmd/) and the derivative rules (grad/) all speak of these.
 #pragma once
 
-#include <cmath>
-
 #include <sla/core/config.hpp>
 #include <sla/core/scalar.hpp>
 

@@ -3,7 +3,6 @@
 // layout-identical `sla::complex<T>`, whose arithmetic runs on host and device.
 #pragma once
 
-#include <cmath>
 #include <complex>
 #include <concepts>
 #include <type_traits>

@@ -3,7 +3,6 @@
 // it (expr/sparse/residual.hpp): in the precision of x, rounding alone would decide where b - A x cancels.
 #pragma once
 
-#include <cmath>
 #include <concepts>
 
 #include <sla/core/meta.hpp>

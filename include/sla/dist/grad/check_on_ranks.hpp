@@ -3,7 +3,6 @@
 // calls it and has the same outcome, rank 0 prints.
 #pragma once
 
-#include <cmath>
 #include <utility>
 
 #include <sla/dist/assembly/distribute.hpp>

@@ -3,7 +3,6 @@
 // somebody has whole are in dist/partition/owners.hpp; those of both kinds stand beside this file and in adapter/.
 #pragma once
 
-#include <cmath>
 #include <concepts>
 #include <functional>
 #include <limits>

@@ -3,7 +3,6 @@
 // batch item. Those of vectors are in expr/dense/reduce.hpp, condition numbers in solve/linear/condition.hpp; spectral norms are not here.
 #pragma once
 
-#include <cmath>
 #include <vector>
 
 #include <sla/expr/dense/reduce.hpp>

@@ -3,7 +3,6 @@
 // numbers, tensors and sparse tensors, which move on their pattern. The check of gradients that uses them is in grad/call/check_gradient.hpp.
 #pragma once
 
-#include <cmath>
 #include <tuple>
 #include <utility>
 

@@ -2,7 +2,6 @@
 // Singular triplets of dual numbers, as eigenpairs of (0, A; A^H, 0) of dual numbers: dual_eigen.hpp.
 #pragma once
 
-#include <cmath>
 #include <tuple>
 #include <utility>
 

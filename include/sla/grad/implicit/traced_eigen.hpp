@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <tuple>
 #include <utility>
 #include <vector>

@@ -3,7 +3,6 @@
 // entries of each inverse on the pattern of A.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <utility>

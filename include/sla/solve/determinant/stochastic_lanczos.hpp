@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <limits>
@@ -160,7 +159,7 @@ template <class A, class... Options>
 auto estimated_logdet(A const& a, stochastic_lanczos const& options, index_t batch, Options const&... where) {
   char const* const who = seen_quadrature::who;
   if (options.probes < 1 || options.steps < 1) throw value_error(text(who, ": ", options.probes, " probes and ", options.steps, " steps; both are at least 1"));
-  if (!(options.rtol >= 0 && options.rtol <= 1)) throw value_error(text(who, ": .rtol = ", options.rtol, ", of the solves of the gradient, is from 0 to 1"));
+  if (double const rtol = options.rtol; !(rtol >= 0 && rtol <= 1)) throw value_error(text(who, ": .rtol = ", rtol, ", of the solves of the gradient, is from 0 to 1"));
   if constexpr (requires { a.rows() != a.cols(); })
     if (a.rows() != a.cols()) throw shape_error(text(who, ": A is ", a.rows(), " x ", a.cols(), ", and must be square"));
   check_named(a, true, who);

@@ -146,7 +146,7 @@ private:
   }
 
   factor_blocks<T> b_;
-  std::vector<int> block_of_;
+  std::vector<dependent_t<int, T>> block_of_;
   std::vector<std::ptrdiff_t> places_;
   std::vector<T> gathered_, inverse_, left_, right_;
 };

@@ -3,7 +3,6 @@
 // Derivatives are in grad/implicit/traced_eigs.hpp.
 #pragma once
 
-#include <cmath>
 #include <utility>
 
 #include <sla/solve/eigen/eigsh.hpp>

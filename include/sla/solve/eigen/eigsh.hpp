@@ -59,8 +59,8 @@ concept ApartOnRanks = (is_sparse_tensor<A> && requires { typename B::local_type
 template <class = void>
 std::string ask_for(index_t most, char const* what) { return most == 0 ? text("; it has no ", what, 's') : text("; ask for 1 to ", most, ' ', what, most == 1 ? "" : "s"); }
 /// The call, where an error speaks of A and means what is named so.
-template <class = void>
-std::string call_about(char const* name, char const* call) { return std::string_view(name) == "A" ? call : text(call, ", ", name, " in the place of A"); }
+template <class Char>
+std::string call_about(Char const* name, Char const* call) { return std::basic_string_view<Char>(name) == "A" ? call : text(call, ", ", name, " in the place of A"); }
 /// Errors: value_error for NaN and infinity, naming the call.
 template <class A>
 void check_finite(A const& a, char const* name, char const* call, bool square = false) {

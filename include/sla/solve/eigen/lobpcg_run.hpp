@@ -23,8 +23,9 @@ class lobpcg_run {
 
 public:
   using applied = std::function<void(Block const& r, Block& w)>;  ///< w = M r
+  using order = std::function<dependent_t<double, A>(double)>;    ///< less of a value that is wanted before another
 
-  lobpcg_run(Space& space, A const& a, B const& b, applied m, std::function<double(double)> key, int k, double rtol)
+  lobpcg_run(Space& space, A const& a, B const& b, applied m, order key, int k, double rtol)
       : space_(space), a_(a), b_(b), m_(std::move(m)), key_(std::move(key)), k_(k), rtol_(rtol) {}
 
   /// All vectors are to be orthogonal, in B, to the columns of Y.
@@ -373,7 +374,7 @@ private:
   A const& a_;
   B const& b_;
   applied m_;
-  std::function<double(double)> key_;
+  order key_;
   int k_;
   double rtol_, size_of_a_ = 0, reach_ = 0;  ///< reach_: the largest |Ritz value| of the last basis
   struct {

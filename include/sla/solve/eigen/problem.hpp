@@ -3,7 +3,6 @@
 // recomputed from the definition. One text for host, queue and ranks. At the end, problems whose squares leave the range of double.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>

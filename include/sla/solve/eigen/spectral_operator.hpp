@@ -3,7 +3,6 @@
 // for `near{sigma}`, by factors, or by minres of operators and of distributed matrices whose factors no rank makes.
 #pragma once
 
-#include <cmath>
 #include <complex>
 #include <limits>
 #include <optional>

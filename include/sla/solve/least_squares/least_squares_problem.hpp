@@ -3,7 +3,6 @@
 // lsmr.hpp and lsqr.hpp, cgls.hpp, dense_qr.hpp, judge.hpp (the true figures), and, by their names, least_squares_engine, _choice and _calls.
 #pragma once
 
-#include <cmath>
 #include <concepts>
 #include <vector>
 

@@ -3,7 +3,6 @@
 // Jacobian where the iteration begins.
 #pragma once
 
-#include <cmath>
 #include <optional>
 #include <utility>
 #include <vector>

@@ -123,7 +123,7 @@ dependence probed_dependence(index_t out, index_t in, Reached const& reached) {
     auto const may_be = made_dependence(out, blocks, columns, [&](index_t i) { return ends[std::size_t(i)] - first_of(i); });
     auto const colors = color_columns(*may_be, column_order::natural);
     if (colors.count > most_colors) return full_dependence(out, in);
-    std::vector<char> is(columns.size(), 0);
+    std::vector<dependent_t<char, Reached>> is(columns.size(), 0);
     for (int c = 0; c < colors.count; ++c) {
       std::vector<double> seed(std::size_t(in), 0.0);
       for (index_t n = 0; n < in; ++n)

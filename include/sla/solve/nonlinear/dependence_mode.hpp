@@ -57,7 +57,7 @@ dependence map_of(Y const& y, linear_rule<dependent_variable<V>, Pullback, Pushf
     auto* const to = numbers_of(d);
     for (index_t n = 0; n < in; ++n) to[n] = T(real_t<T>(seed[std::size_t(n)]));
     auto const image = collected(y, rule.pushforward_(y, d));
-    std::vector<char> hit(std::size_t(out), 0);
+    std::vector<dependent_t<char, Y>> hit(std::size_t(out), 0);
     auto const* const from = numbers_of(image);
     for (index_t n = 0; n < out; ++n) hit[std::size_t(n)] = from[n] != std::remove_cvref_t<decltype(from[n])>{};
     return hit;

@@ -3,7 +3,6 @@
 // `jacobian_plan`, which keeps pattern and colours for the next u.
 #pragma once
 
-#include <cmath>
 #include <limits>
 #include <memory>
 #include <tuple>

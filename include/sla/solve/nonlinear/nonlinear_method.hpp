@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <concepts>
 #include <memory>
 #include <optional>
@@ -39,7 +38,7 @@ public:
         }) {
     if constexpr (requires { P::name; }) name_ = P::name;
   }
-  explicit operator bool() const { return make_ || fixed_; }
+  explicit operator bool() const { return make_ != nullptr || fixed_ != nullptr; }
   std::string const& name() const { return name_; }
   bool needs_jacobian() const { return bool(make_); }
   /// Law: it needs none.

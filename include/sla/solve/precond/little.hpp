@@ -3,7 +3,6 @@
 // reads none of Eigen, and the inverses of 2 x 2, 3 x 3, 4 x 4 and 6 x 6 blocks alone compile in 5.5 s by it, in 1.2 s by these (g++ 12, -O2).
 #pragma once
 
-#include <cmath>
 #include <type_traits>
 #include <utility>
 

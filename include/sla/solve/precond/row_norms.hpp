@@ -3,8 +3,6 @@
 // its preconditioner. Pointwise, so that it costs no pass of its own.
 #pragma once
 
-#include <cmath>
-
 #include <sla/solve/precond/jacobi.hpp>
 #include <sla/tensor/storage/parallel.hpp>
 

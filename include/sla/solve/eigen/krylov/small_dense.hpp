@@ -24,7 +24,6 @@
 #endif
 
 #include <algorithm>
-#include <cmath>
 #include <complex>
 #include <limits>
 #include <optional>

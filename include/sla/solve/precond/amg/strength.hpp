@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include <sla/solve/precond/amg/grid/recognise.hpp>

@@ -2,7 +2,6 @@
 // Numbers with derivatives in several directions at once: with them the Jacobian of a kernel that is a template of its
 // number type is exact. For gradients of programs see grad/. Not part of spmd.hpp.
 #pragma once
-#include <cmath>
 
 #include <sla/core/dual_number.hpp>
 
