@@ -89,7 +89,7 @@ template <class M>
 concept Method = detail::MethodOption<M> && detail::missing_member<M>() == detail::method_member::none;
 
 /// A method that runs in the spaces S: `run` improves x in A x = b, with M for the inverse of A, until the test of make_stop(space, |b|^2)
-/// is content, and returns what the test's finish() gives, a progress per item.
+/// is content, and returns what the test's outcome() gives, a progress per item.
 template <class Options, class S, class A, class M, class V, class MakeStop, class X = V>
 concept MethodOn = Method<Options> && requires(Options const& method, S& space, A const& a, M const& m, V const& b, X& x, MakeStop const& make_stop) {
   { method.run(space, a, m, b, x, make_stop) } -> std::convertible_to<std::vector<progress>>;
