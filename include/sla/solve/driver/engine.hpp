@@ -135,10 +135,8 @@ template <class P>
 std::string name_of() {
   if constexpr (std::same_as<P, none>)
     return "";
-  else if constexpr (requires { P::name; })
-    return P::name;
   else
-    return "a preconditioner of yours";
+    return name_of_options<P>();
 }
 
 /// Items whose factors failed say so: what the method saw of them is a residual that does not fall.

@@ -53,6 +53,14 @@ inline constexpr bool has_watch = requires(M const& m) {
 /// Is what it may say of itself, but need not, a constant that can be read? `name` of a preconditioner is such a thing, too.
 template <class O>
 inline constexpr bool has_readable_name = !requires { O::name; } || has_name<O>;
+/// For reports, of a preconditioner.
+template <class P>
+constexpr char const* name_of_options() {
+  if constexpr (requires { P::name; })
+    return P::name;
+  else
+    return "a preconditioner of yours";
+}
 template <class M>
 inline constexpr bool has_readable_flags =
     ((!requires { &M::needs_definite; } && !requires { typename M::needs_definite; }) || requires { typename std::bool_constant<M::needs_definite>; }) &&
