@@ -70,7 +70,7 @@ struct subspaces {
       fuse(space, set(x, combine(r, space.map([](auto const& g) { return g; }, G))));
       rr = s;
     }
-    return stop.finish();
+    return stop.outcome();
   }
 };
 template <class T>

@@ -238,7 +238,7 @@ struct least_norm {
       fuse(space, set(p, adjoint(a) * r + beta * p));
       rr = now;
     }
-    return stop.finish();
+    return stop.outcome();
   }
 };
 }  // namespace

@@ -37,7 +37,7 @@ struct steepest_descent {
       auto [rz2, rr2] = fuse(space, set(x, x + alpha * z), set(r, r - alpha * q), set(z, m * r), dot_of(r, z), squared_norm_of(r));
       rz = rz2, rr = rr2;
     }
-    return stop.finish();
+    return stop.outcome();
   }
 };
 } // namespace sla

@@ -143,6 +143,19 @@ TEST_CASE("a matrix whose narrow band has no holes is solved by incomplete facto
   is_exact(sla::sparse_tensor<double>(second * second + sla::eye<double>(210000)), "cg");  // five diagonals
 }
 
+TEST_CASE("a nearly full matrix is solved by dense factors, or by the few iterations that it needs, not by ILU(0)") {
+  auto const full = [](sla::index_t n) { return sla::to<sla::Csr<>>(sla::random<double, sla::Extents<sla::dyn, sla::dyn>>({n, n}, 3)); };
+  CHECK(solve_random(full(60)).method == "lu");
+  sla::sparse_tensor<double> const definite = full(60) * transpose(full(60)) + sla::eye<double>(60);
+  CHECK(solve_random(definite).method == "ldlt");
+  CHECK(solve_random(eval(definite - 20.0 * sla::eye<double>(60))).method == "lu");
+  auto const large = full(1600);
+  auto const report = solve_random(large);
+  CHECK(report.method == "lu");
+  CHECK_THAT(report.choice, ContainsSubstring("nearly full; tried: gmres + row_norms: iteration limit after 20"));
+  CHECK(solve_random(shift(large, 60.0)).method == "gmres");
+}
+
 TEST_CASE("where couplings of transport point one way, multigrid is smoothed by incomplete factors") {
   for (double const eps : {1e-3, 1e-6}) {
     auto const report = solve_random(suite::recirculating(60, eps));

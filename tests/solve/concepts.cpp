@@ -36,7 +36,7 @@ TEST_CASE("methods and preconditioners have the members that solves call of them
 }
 
 namespace {
-/// Returns without the finish() of its stop test, or without any.
+/// Returns without the outcome() of its stop test, or without any.
 struct hasty : cg {
   bool makes_test = true;
   template <class S, class A, class M, class V, class MakeStop>
@@ -53,6 +53,6 @@ TEST_CASE("a method whose run does not finish its stop test is told so") {
   for (bool const makes_test : {true, false}) {
     hasty method;
     method.makes_test = makes_test;
-    CHECK_THROWS_WITH(try_solve(A, ones<double>(A.rows()), method), Catch::Matchers::ContainsSubstring("finish()"));
+    CHECK_THROWS_WITH(try_solve(A, ones<double>(A.rows()), method), Catch::Matchers::ContainsSubstring("outcome()"));
   }
 }

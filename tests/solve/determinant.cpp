@@ -97,6 +97,11 @@ TEST_CASE("determinants and entries of inverses are those of dense matrices") {
   compare(to<Sell<>>(B), 1e-13);
   compare(cast<float>(B), 1e-6);
   compare(to_blocks<2, 2>(stack_batch(B, problems::convection_diffusion<double>({6, 6}, {-1.0, 5.0}))), 1e-12);
+  auto const full = to<Csr<>>(random<double, Extents<dyn, dyn>>({40, 40}, 2));  // whose factors are dense
+  compare(full, 1e-10);
+  sparse_tensor<double> const definite = full * transpose(full) + eye<double>(40);
+  compare(definite, 1e-11, cholesky{});
+  compare(definite, 1e-11, ldlt{});
   CHECK(det(transpose(B)) == Approx(det(B)));
   CHECK(det(-2.0 * B) == Approx(std::ldexp(det(B), 36)));
 }
@@ -107,6 +112,10 @@ TEST_CASE("determinants and entries of inverses of complex matrices") {
   sparse_tensor<complex_t> const H = Z * adjoint(Z);
   compare(H, 1e-9, ldlt{});
   compare(H, 1e-9, cholesky{});
+  auto const full = to<Csr<>>(random<complex_t, Extents<dyn, dyn>>({40, 40}, 2));
+  sparse_tensor<complex_t> const definite = full * adjoint(full) + eye<complex_t>(40);
+  compare(full, 1e-10);
+  compare(definite, 1e-11, ldlt{});
   CHECK(logdet(H) == Approx(2 * slogdet(Z).log_abs).margin(1e-9));
   CHECK(std::abs(slogdet(adjoint(Z)).sign - std::conj(slogdet(Z).sign)) <= 1e-12);
 }

@@ -93,6 +93,35 @@ TEST_CASE("a zero pivot of ldlt is no singularity, and the automatic choice solv
   CHECK(asked.residual() < 1e-15);
 }
 
+TEST_CASE("factors of what is nearly full are dense, and sparse again where Eigen has no dense ones") {
+  auto const random = [](int seed) { return sla::to<sla::Csr<>>(sla::random<double, sla::Extents<dyn, dyn>>({40, 40}, std::uint64_t(seed))); };
+  auto const full = random(8), other = random(9);
+  auto const b = sla::random<double>(40, 10);
+  std::size_t const dense_bytes = 40 * 40 * sizeof(double);
+  sla::lu f(full);
+  CHECK(f.preconditioner().bytes() == dense_bytes);
+  for (auto const& A : {full, other, full}) {
+    f.refactor(A);
+    suite::is_dense_solution(A, b, f.solve(b), 1e-10);
+    suite::is_dense_solution(sla::transposed(A), b, f.solve_transpose(b), 1e-10);
+    suite::is_dense_solution(sla::transposed(A), b, f.solve_adjoint(b), 1e-10);
+  }
+  sla::sparse_tensor<double> const definite = full * transpose(full) + sla::eye<double>(40);
+  auto indefinite = definite;
+  indefinite.values()[sla::diagonal_positions(definite.pattern())[20]] *= -1;
+  sla::ldlt g(definite);
+  for (auto const& A : {definite, indefinite, definite}) {
+    g.refactor(A);
+    CHECK((g.preconditioner().bytes() == dense_bytes) == (A(20, 20) > 0));
+    suite::is_dense_solution(A, b, g.solve(b), 1e-10);
+  }
+  suite::is_dense_solution(definite, b, sla::cholesky(definite).solve(b), 1e-10);
+  CHECK_THROWS_WITH(sla::cholesky(indefinite), ContainsSubstring("not positive definite"));
+  auto singular = full;
+  for (int i = 0; i < 40; ++i) singular.values()[40 * i + 7] = 0;
+  CHECK(sla::try_solve(singular, b, sla::lu{}).report.reason() == sla::reason::singular);
+}
+
 TEST_CASE("one singular item of a batch leaves the others solved") {
   auto zero = definite;
   for (auto& value : zero.values()) value = 0;

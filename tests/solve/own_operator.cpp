@@ -386,7 +386,23 @@ template <class X>
 auto operator*(twice, X const& x) {
   return 2.0 * x;
 }
+/// Options without a name.
+struct nameless {
+  using preconditioner_tag = void;
+  template <class A>
+  auto setup(A const& a) const {
+    return jacobi{}.setup(a);
+  }
+};
 }  // namespace
+
+TEST_CASE("a preconditioner without a name stands inside of others too") {
+  auto const A = problems::poisson<double>({9});
+  auto const b = random<double>(9, 1);
+  CHECK(try_solve(A, b, cg{}, schwarz(nameless{}, {.parts = 2})).report.preconditioner.starts_with("schwarz of a preconditioner of yours, 2 parts"));
+  CHECK(try_solve(A, b, fgmres{}, inner(gmres{.max_iterations = 3}, nameless{})).report.preconditioner == "inner gmres + a preconditioner of yours");
+  CHECK(try_solve(A, b, cg{}, amg{.smoother = nameless{}}).report.preconditioner.starts_with("amg"));
+}
 
 TEST_CASE("the dense matrix of an operator, and a line of what it is") {
   auto const A = problems::convection_diffusion<double>({7}, 0.5);

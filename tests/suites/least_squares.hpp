@@ -32,7 +32,7 @@ struct cgls {
       fuse(space, set(p, s + stop.ratio(ss2, ss, sla::reason::breakdown) * p));
       ss = ss2;
     }
-    return stop.finish();
+    return stop.outcome();
   }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What solve/seam/factorization.hpp declares, by Eigen: SparseLU, SimplicialLLT, SimplicialLDLT; AMD. The only file that includes Eigen's
-// solvers. Options, batches, blocks and true residuals are in solve/direct/direct.hpp.
+// What solve/seam/factorization.hpp declares, by Eigen: SparseLU, SimplicialLLT, SimplicialLDLT; AMD; dense LU and LLT of what is nearly full.
+// The only file that includes these. Options, batches, blocks and true residuals are in solve/direct/direct.hpp.
 #pragma once
 
 #ifndef EIGEN_CORE_H
@@ -8,11 +8,22 @@
 #endif
 #include <Eigen/SparseCholesky>
 #include <Eigen/SparseLU>
+#if EIGEN_VERSION_AT_LEAST(3, 4, 90) // its headers are read by modules alone
+#include <Eigen/Cholesky>
+#include <Eigen/LU>
+#else // the modules read other decompositions too
+#include <Eigen/src/Core/util/DisableStupidWarnings.h>
+#include <Eigen/src/Cholesky/LLT.h>
+#include <Eigen/src/LU/PartialPivLU.h>
+
+#include <Eigen/src/Core/util/ReenableStupidWarnings.h>
+#endif
 
 #include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -55,18 +66,32 @@ class factors_of_one {
 public:
   using Matrix = Eigen::SparseMatrix<T, Eigen::ColMajor, int>;
   using Column = Eigen::Matrix<T, Eigen::Dynamic, 1>;
+  using Square = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
   using Solver = std::conditional_t<
       Kind == factorization::lu, Eigen::SparseLU<Matrix, Eigen::COLAMDOrdering<int>>,
       std::conditional_t<Kind == factorization::cholesky, Eigen::SimplicialLLT<Matrix>, Eigen::SimplicialLDLT<Matrix>>>;
   Solver solver;
+  std::optional<std::conditional_t<Kind == factorization::lu, Eigen::PartialPivLU<Square>, Eigen::LLT<Square>>> dense;  ///< in its place, where most entries are stored
+
+  index_t rows() const { return index_t(dense ? dense->rows() : solver.rows()); }
 };
 
 template <class T, factorization Kind>
 factored factor_one(std::shared_ptr<factors_of_one<T, Kind>>& f, index_t n, factor_index<Kind> const* row_ptr, factor_index<Kind> const* col, T const* values, bool anew) {
   if (!f) f = std::make_shared<factors_of_one<T, Kind>>();
   if (n == 0) return {};  // Eigen's LU divides by the number of rows
-  typename factors_of_one<T, Kind>::Matrix const A = Eigen::Map<Eigen::SparseMatrix<T, Eigen::RowMajor, int> const>(n, n, row_ptr[n], row_ptr, col, values);
-  if (anew) f->solver.analyzePattern(A);
+  Eigen::Map<Eigen::SparseMatrix<T, Eigen::RowMajor, int> const> const by_rows(n, n, row_ptr[n], row_ptr, col, values);
+  f->dense.reset();
+  if (is_nearly_full(n, row_ptr[n])) {
+    f->dense.emplace(typename factors_of_one<T, Kind>::Square(by_rows));
+    if constexpr (Kind == factorization::lu)
+      return {(f->dense->matrixLU().diagonal().array() != T(0)).all()};
+    else if (Kind == factorization::cholesky || f->dense->info() == Eigen::Success)
+      return {f->dense->info() == Eigen::Success};
+    f->dense.reset();  // of any sign: without exchanges Eigen has no dense LDL^H
+  }
+  typename factors_of_one<T, Kind>::Matrix const A = by_rows;
+  if (anew || f->solver.rows() == 0) f->solver.analyzePattern(A);
   f->solver.factorize(A);
   if constexpr (Kind == factorization::lu)  // Eigen reports it as a numerical issue, or not at all
     if (f->solver.lastErrorMessage().find("MEMORY") != std::string::npos) throw std::bad_alloc();
@@ -76,7 +101,12 @@ template <bool Adjoint, class T, factorization Kind>
 void solve_one(factors_of_one<T, Kind> const& f, index_t n, T* b) {
   typename factors_of_one<T, Kind>::Column right(n), x;
   std::copy(b, b + n, right.data());
-  if constexpr (Kind == factorization::lu && Adjoint)
+  if (f.dense) {
+    if constexpr (Kind == factorization::lu && Adjoint)
+      x = f.dense->adjoint().solve(right);
+    else
+      x = f.dense->solve(right);
+  } else if constexpr (Kind == factorization::lu && Adjoint)
     x = const_cast<typename factors_of_one<T, Kind>::Solver&>(f.solver).adjoint().solve(right);  // not const in Eigen; it changes nothing
   else
     x = f.solver.solve(right);
@@ -84,7 +114,8 @@ void solve_one(factors_of_one<T, Kind> const& f, index_t n, T* b) {
 }
 template <class T, factorization Kind>
 std::size_t bytes_of_one(factors_of_one<T, Kind> const& f) {
-  if (f.solver.rows() == 0) return 0;
+  if (f.dense) return std::size_t(f.rows() * f.rows()) * sizeof(T);
+  if (f.rows() == 0) return 0;
   std::size_t entries = 0;
   if constexpr (Kind == factorization::lu)
     entries = std::size_t(f.solver.nnzL() + f.solver.nnzU());
@@ -105,9 +136,16 @@ bool is_odd(Permutation const& order) {
 template <class T, factorization Kind>
 pivots<T> pivots_of_one(factors_of_one<T, Kind> const& f) {
   pivots<T> out;
-  auto const n = f.solver.rows();
+  auto const n = f.rows();
   if (n == 0) return out;
-  if constexpr (Kind == factorization::lu) {
+  if (f.dense) {
+    if constexpr (Kind == factorization::lu) {
+      for (index_t j = 0; j < n; ++j) out.values.push_back(f.dense->matrixLU()(j, j));
+      out.odd = is_odd(f.dense->permutationP());
+    } else {
+      for (index_t j = 0; j < n; ++j) out.values.push_back(f.dense->matrixLLT()(j, j) * f.dense->matrixLLT()(j, j));
+    }
+  } else if constexpr (Kind == factorization::lu) {
     auto const upper = f.solver.matrixU();
     auto const& blocks = upper.m_mapL;
     for (int j = 0; j < int(n); ++j) {
@@ -217,9 +255,33 @@ factor_blocks<T> blocks_of_hermitian(Solver const& solver) {
   out.col_place = out.row_place;
   return out;
 }
+/// One block.
+template <class T, factorization Kind, class Dense>
+factor_blocks<T> blocks_of_dense(Dense const& dense) {
+  factor_blocks<T> out;
+  auto const n = int(dense.rows());
+  out.append(n, {}, {});
+  out.hermitian = Kind != factorization::lu;
+  for (int i = 0; i < n; ++i) out.row_place.push_back(i);
+  out.col_place = out.row_place;
+  if constexpr (Kind == factorization::lu) {
+    out.row_place.assign(dense.permutationP().indices().data(), dense.permutationP().indices().data() + n);
+    out.diagonal.assign(dense.matrixLU().data(), dense.matrixLU().data() + std::ptrdiff_t(n) * n);
+  } else {
+    out.allocate();
+    auto const& L = dense.matrixLLT();
+    for (int j = 0; j < n; ++j) {
+      T* const d = out.diagonal.data() + std::ptrdiff_t(j) * n;
+      d[j] = L(j, j) * L(j, j);
+      for (int i = j + 1; i < n; ++i) d[i] = L(i, j) / L(j, j);
+    }
+  }
+  return out;
+}
 template <class T, factorization Kind>
 factor_blocks<T> blocks_of_one(factors_of_one<T, Kind> const& f) {
-  if (f.solver.rows() == 0) return {};
+  if (f.rows() == 0) return {};
+  if (f.dense) return blocks_of_dense<T, Kind>(*f.dense);
   if constexpr (Kind == factorization::lu)
     return blocks_of_lu<T>(f.solver);
   else

@@ -121,7 +121,7 @@ std::shared_ptr<row_partition const> rows_of_unseen(Mesh const& m, S const& shap
 
 /// What `assemble` finds out about places: for matrices of one pattern and many values. Each rank gives any places, as there. Collective.
 /// Cost: each place travels once, and stays with about 40 bytes where it was given and where it is owned. Errors: as `assemble`.
-template <Placement P, Format F = Csr<>, class Mesh, class S, class Rows, class Cols, class How = equal_rows>
+template <Placement P, detail::FormatOption F = Csr<>, class Mesh, class S, class Rows, class Cols, class How = equal_rows>
   requires(is_mesh<Mesh> && is_shape<S>)
 auto plan_assembly(Mesh const& m, S shape, Rows const& i, Cols const& j, How const& how = {}) {
   detail::require_assembly<Mesh, P, Rows, Cols>();
@@ -135,7 +135,7 @@ auto plan_assembly(Mesh const& m, S shape, Rows const& i, Cols const& j, How con
   return assembly_plan<Mesh, S, F>(m, shape, i, j, rows);
 }
 /// The same of a rows x cols matrix.
-template <Placement P, Format F = Csr<>, class Mesh, class Rows, class Cols, class How = equal_rows>
+template <Placement P, detail::FormatOption F = Csr<>, class Mesh, class Rows, class Cols, class How = equal_rows>
   requires(is_mesh<Mesh>)
 auto plan_assembly(Mesh const& m, index_t rows, index_t cols, Rows const& i, Cols const& j, How const& how = {}) {
   return plan_assembly<P, F>(m, Matrix(rows, cols), i, j, how);
@@ -148,7 +148,7 @@ auto plan_assembly(Mesh const& m, index_t rows, index_t cols, Rows const& i, Col
 /// pattern, or the layout of something else, `D.row_layout()`.
 /// Cost: each triplet travels once; a rank holds its triplets, what it sends and what it owns.
 /// Errors: as `from_triplets`, naming the rank; a shape_error on every rank, if they disagree about the shape.
-template <Placement P, Format F = Csr<>, class Mesh, class S, class Rows, class Cols, class Values, class How = equal_rows>
+template <Placement P, detail::FormatOption F = Csr<>, class Mesh, class S, class Rows, class Cols, class Values, class How = equal_rows>
   requires(is_mesh<Mesh> && is_shape<S>)
 auto assemble(Mesh const& m, S shape, Rows const& i, Cols const& j, Values const& v, How const& how = {}, assembly options = {}) {
   using T = detail::element_t<Values const>;
@@ -166,7 +166,7 @@ auto assemble(Mesh const& m, S shape, Rows const& i, Cols const& j, Values const
   return distributed<Sparse, Mesh, SparseShard<0>>(std::move(local), std::move(handle));
 }
 /// The same of a rows x cols matrix.
-template <Placement P, Format F = Csr<>, class Mesh, class Rows, class Cols, class Values, class How = equal_rows>
+template <Placement P, detail::FormatOption F = Csr<>, class Mesh, class Rows, class Cols, class Values, class How = equal_rows>
   requires(is_mesh<Mesh>)
 auto assemble(Mesh const& m, index_t rows, index_t cols, Rows const& i, Cols const& j, Values const& v, How const& how = {},
               assembly options = {}) {

@@ -125,7 +125,7 @@ void check_places(Mesh const& m, index_t rows, index_t cols, Check const& check)
 
 /// What `assemble` finds out about places of rectangles: for matrices of one pattern and many values. Each rank gives any places. Collective.
 /// Cost: each place travels once along each axis. Errors: as `assemble`.
-template <Placement P, Placement Q, Format F = Csr<>, class Mesh, class Rows, class Cols>
+template <Placement P, Placement Q, detail::FormatOption F = Csr<>, class Mesh, class Rows, class Cols>
   requires(is_mesh<Mesh>)
 auto plan_assembly(Mesh const& m, index_t rows, index_t cols, Rows const& i, Cols const& j) {
   constexpr bool fits = detail::require_rectangles<P, Q, Mesh, Rows, Cols>();
@@ -138,7 +138,7 @@ auto plan_assembly(Mesh const& m, index_t rows, index_t cols, Rows const& i, Col
 /// The rows x cols matrix with v[k] added at (i[k], j[k]), for the triplets of all ranks together, in rectangles: P and Q shard its rows and
 /// its columns by the two axes of the mesh. Collective. Entries of one place are summed as by `from_triplets` of all in rank order, to the last
 /// bit. Cost: each triplet travels once along each axis. Errors: as `assemble` of rows.
-template <Placement P, Placement Q, Format F = Csr<>, class Mesh, class Rows, class Cols, class Values>
+template <Placement P, Placement Q, detail::FormatOption F = Csr<>, class Mesh, class Rows, class Cols, class Values>
   requires(is_mesh<Mesh>)
 auto assemble(Mesh const& m, index_t rows, index_t cols, Rows const& i, Cols const& j, Values const& v, assembly options = {}) {
   using T = detail::element_t<Values const>;

@@ -46,7 +46,7 @@ void require_market_count(any_communicator& c, std::string const& path, index_t 
 /// something else. Each rank reads its share of the file's bytes, and no rank has more than that and its rows. Collective.
 ///     auto D = read_matrix_market<double>(mesh, "A.mtx");
 /// Cost: linear in the share; each entry travels once. Errors: as of one rank, on every rank; lines are counted from where a rank began to read, which it says.
-template <Scalar T, Format F = Csr<>, class Mesh, class How = equal_rows>
+template <Scalar T, detail::FormatOption F = Csr<>, class Mesh, class How = equal_rows>
   requires(is_mesh<Mesh>)
 auto read_matrix_market(Mesh const& m, std::string const& path, How const& how = {}, assembly options = {}) {
   static_assert(Mesh::rank == 1, "sla: read_matrix_market<T>(mesh, path): rows are sharded, over a mesh of one axis");

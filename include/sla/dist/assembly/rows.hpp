@@ -34,7 +34,7 @@ struct rank_rows {
 };
 
 template <class F>
-using local_csr_t = std::conditional_t<is_csr<F>, F, Csr<std::int32_t>>;
+using local_csr_t = std::conditional_t<is_csr<whole_format<F>>, F, Csr<std::int32_t>>;
 
 /// Errors, on every rank: value_error, if a rank gives other owners than rank 0. Collective.
 template <class = void>

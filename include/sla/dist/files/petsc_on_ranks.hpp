@@ -47,7 +47,7 @@ void write_petsc_part(any_communicator& c, std::optional<new_file<Disk>>& file, 
 /// The first matrix in a binary file of PETSc, its rows sharded as `how` says: equal_rows, a partitioner that needs no pattern, or the layout of
 /// something else. Collective. Cost: a rank reads its rows, or an equal share of them, which go to their owners, where those have no ranges.
 /// Errors: as of one rank, on every rank.
-template <Scalar T, Format F = Csr<>, class Mesh, class How = equal_rows>
+template <Scalar T, detail::FormatOption F = Csr<>, class Mesh, class How = equal_rows>
   requires(is_mesh<Mesh>)
 auto read_petsc(Mesh const& m, std::string const& path, How const& how = {}) {
   static_assert(Mesh::rank == 1, "sla: read_petsc<T>(mesh, path): rows are sharded, over a mesh of one axis");

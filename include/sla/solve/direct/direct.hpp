@@ -111,7 +111,7 @@ auto refine(S& space, A const& a, M const& m, V const& b, V& x, MakeStop make_st
     stop.expect_decrease(rr, rr2);
     rr = rr2;
   }
-  return stop.finish();
+  return stop.outcome();
 }
 } // namespace detail
 

@@ -159,7 +159,7 @@ void drive(Space& space, method_of_call<Space, A, V, X> const& method, A const& 
       fuse(space, set(x, x + *correction));
     }
     if (!last.state || items.empty())
-      throw value_error(text("solve(A, b, method): the run of ", method.name, " returned without the finish() of its stop test: return make_stop(space, bb).finish(), also where there is nothing to do"));
+      throw value_error(text("solve(A, b, method): the run of ", method.name, " returned without the outcome() of its stop test: return make_stop(space, bb).outcome(), also where there is nothing to do"));
     auto [residual, bb, sum_of_b] = Measure::numbers(space, a, b, x, room);
     auto const rr = space.map(only_residual{}, residual);
     reason const unfinished = last.stopped ? reason::stopped : reason::iteration_limit;

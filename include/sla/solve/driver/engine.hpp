@@ -134,10 +134,8 @@ template <class P>
 std::string name_of() {
   if constexpr (std::same_as<P, none>)
     return "";
-  else if constexpr (requires { P::name; })
-    return P::name;
   else
-    return "a preconditioner of yours";
+    return name_of_options<P>();
 }
 
 /// Items whose factors failed say so: what the method saw of them is a residual that does not fall.
@@ -267,7 +265,7 @@ solution<solution_of_t<Method, A, V>> call(A const& a, Method const& method, M c
     return never<solution<X>>();
   } else {
     constexpr bool is_whole = require_applied<M>(), runs = runs_on<A, Method, M, V, Options...>;
-    static_assert(runs, "sla: solve(A, b, method, M): the method has no member `run(space, A, M, b, x, make_stop)` for these A, M and b, which improves x and returns what the finish() of the stop "
+    static_assert(runs, "sla: solve(A, b, method, M): the method has no member `run(space, A, M, b, x, make_stop)` for these A, M and b, which improves x and returns what the outcome() of the stop "
                         "test gives: MethodOn in sla/solve/seam/method.hpp");
     if constexpr (is_whole && runs) {
       struct with_operators {

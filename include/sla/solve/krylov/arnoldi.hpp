@@ -143,6 +143,6 @@ constexpr auto arnoldi_cycles(Method const& method, S& space, A const& a, M cons
     };
     rr = std::get<0>(true_residual());
   }
-  return stop.finish();
+  return stop.outcome();
 }
 } // namespace sla::detail

@@ -67,7 +67,7 @@ struct bicgstab {
       beta = space.map(detail::next_direction{}, stop.state(), rho2, rho, alpha, omega);
       rho = rho2, rr = rr2;
     }
-    return stop.finish();
+    return stop.outcome();
   }
 };
 

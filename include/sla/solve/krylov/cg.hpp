@@ -37,7 +37,7 @@ struct cg {
       fuse(space, set(x, x + alpha * p), set(p, z + beta * p));  // x here: p is read once
       rz = rz2, rr = rr2;
     }
-    return stop.finish();
+    return stop.outcome();
   }
 };
 

@@ -158,7 +158,7 @@ struct minres {
     }
     auto const step = the(detail::lanczos_step);
     fuse(space, set(x, x + step * d));
-    return stop.finish();
+    return stop.outcome();
   }
 };
 

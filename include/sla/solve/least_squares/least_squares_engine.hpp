@@ -179,7 +179,7 @@ private:
                             factors_.solve(problem, x);
                             auto stop = make_stop(space, space.map(always_one{}, xx));
                             stop.go_on(space.map(zero_number{}, xx));
-                            least_squares_run out{stop.finish(), {}, {}};
+                            least_squares_run out{stop.outcome(), {}, {}};
                             index_t const items = index_t(out.items.size()), rhs = items / a.batch_count();
                             for (index_t k = 0; k < items; ++k) out.size_of_inverse.push_back(factors_.size_of_inverse(k / rhs));
                             return out;

@@ -118,7 +118,7 @@ std::vector<double> as_list(Numbers const& numbers) {
 template <class M, class S, class N, class Stop>
 least_squares_run end_run(S& space, N const& n, Stop& stop) {
   auto const condition = space.map(bound_of_run<false>{}, n), inverse = space.map(bound_of_run<true>{}, n);
-  least_squares_run out{stop.finish(), {}, {}};
+  least_squares_run out{stop.outcome(), {}, {}};
   out.condition = as_list(space.read(condition));
   if constexpr (std::same_as<M, applied_identity>) out.size_of_inverse = as_list(space.read(inverse));
   return out;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <sla/solve/precond/amg/grid/recognise.hpp>
+#include <sla/solve/seam/factorization.hpp>
 #include <sla/tensor/structure/properties.hpp>
 
 namespace sla {
@@ -75,11 +76,24 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
   bool const ordered = countable && p.rows <= 1000000;  // to find an order of its own for more takes long
   std::string const dear = ordered ? ", in an order that is dear to factorise" : ", too large for factors";
   bool const affordable = countable && (factor_seconds < 60 || p.rows <= 20000);
+  std::string const symmetry = p.complex ? "Hermitian" : "symmetric";
+
+  // Where most entries are stored, factors are dense, and take as long as iterations of a ninth of the rows: fewer come first. ILU(0) would be LU without exchanges, and dear.
+  if (countable && is_nearly_full(p.rows, p.entries) && p.definite != definiteness::positive_semidefinite) {
+    bool const by_cg = p.hermitian && p.positive_diagonal;
+    attempt const steps{by_cg ? candidate::cg_jacobi : p.hermitian ? candidate::minres_row_norms : candidate::gmres_row_norms, max_iterations};
+    attempt const factors{by_cg ? candidate::ldlt : candidate::lu, max_iterations, 0, true}, lu{candidate::lu, max_iterations, 0, true};
+    Candidates out{{factors, steps}, text(by_cg ? "" : "not ", symmetry, by_cg ? ", positive diagonal" : "", ", nearly full")};
+    if (by_cg) out.steps.push_back(lu);
+    int const patience = int(p.rows / 20);
+    if (p.rows > 1500) out.steps.insert(out.steps.begin(), {steps.what, (std::min)(max_iterations, patience), patience});
+    return out;
+  }
+
   // Of grids in two dimensions, bandwidth^2 = rows, factors cost fewer steps than indefinite matrices take; in three, more.
   bool const minres_pays = band * band > 4 * rows;
   attempt const minres_while{candidate::minres_row_norms, limited(factor_seconds, 100, 2000)};
   bool const semidefinite = p.definite == definiteness::positive_semidefinite;
-  std::string const symmetry = p.complex ? "Hermitian" : "symmetric";
 
   // Multigrid is for couplings of one sign, and a solve with it takes as long as 130 steps of CG, of few rows as 300. It begins on grids of couplings alike and
   // where there are many rows; elsewhere iterations are tried first, until they foresee that they take longer, and of few rows factors that cost less. Rows that are

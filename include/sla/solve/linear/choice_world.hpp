@@ -59,10 +59,12 @@ struct choice_world {
   using factors = factor<Kind>;
   static constexpr bool is_shared = false;  ///< by ranks, whose errors are those of all, but for memory that one has not
   static dependent_t<candidates, A> look(A const& a, int max_iterations) {
-    if constexpr (Readable<A>)
-      return choose(properties(a), max_iterations, guess_of_grid(a), growth_of_products(a.pattern().view()));
-    else
+    if constexpr (Readable<A>) {
+      auto const p = properties(a);
+      return choose(p, max_iterations, guess_of_grid(a), is_nearly_full(p.rows, p.entries) ? 1 : growth_of_products(a.pattern().view()));
+    } else {
       return {};  // refused in solve/linear/linear.hpp
+    }
   }
   static constexpr index_t block_rows() { return A::shape_type::block_rows; }
   static std::pair<index_t, index_t> levels(A const& a) { return rows_of_levels(a.pattern().view()); }

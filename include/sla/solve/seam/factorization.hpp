@@ -23,6 +23,8 @@ struct factor_cost {
 };
 
 namespace detail {
+/// Is at least every second of n x n entries stored? Then dense factors take a fourth to a fifteenth of the time of sparse ones.
+constexpr bool is_nearly_full(index_t n, index_t entries) { return n >= 32 && 2 * double(entries) >= double(n) * double(n); }
 /// The cost of L L^T for the pattern of A + A^T in its minimum degree order, from the elimination tree, without factors: of
 /// LDL^T it is the cost, of LU with few exchanges of rows about half. It stops counting beyond `most` operations.
 /// Cost: that of the ordering, and one step per entry of L. Source: Davis, Direct Methods for Sparse Linear Systems, chapter 4.

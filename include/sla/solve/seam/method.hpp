@@ -53,6 +53,14 @@ inline constexpr bool has_watch = requires(M const& m) {
 /// Is what it may say of itself, but need not, a constant that can be read? `name` of a preconditioner is such a thing, too.
 template <class O>
 inline constexpr bool has_readable_name = !requires { O::name; } || has_name<O>;
+/// For reports, of a preconditioner.
+template <class P>
+constexpr char const* name_of_options() {
+  if constexpr (requires { P::name; })
+    return P::name;
+  else
+    return "a preconditioner of yours";
+}
 template <class M>
 inline constexpr bool has_readable_flags =
     ((!requires { &M::needs_definite; } && !requires { typename M::needs_definite; }) || requires { typename std::bool_constant<M::needs_definite>; }) &&
@@ -89,7 +97,7 @@ template <class M>
 concept Method = detail::MethodOption<M> && detail::missing_member<M>() == detail::method_member::none;
 
 /// A method that runs in the spaces S: `run` improves x in A x = b, with M for the inverse of A, until the test of make_stop(space, |b|^2)
-/// is content, and returns what the test's finish() gives, a progress per item.
+/// is content, and returns what the test's outcome() gives, a progress per item.
 template <class Options, class S, class A, class M, class V, class MakeStop, class X = V>
 concept MethodOn = Method<Options> && requires(Options const& method, S& space, A const& a, M const& m, V const& b, X& x, MakeStop const& make_stop) {
   { method.run(space, a, m, b, x, make_stop) } -> std::convertible_to<std::vector<progress>>;

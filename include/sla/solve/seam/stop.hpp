@@ -190,11 +190,14 @@ public:
   constexpr state_scalar const& state() const { return detail::part<0>(judged_); }
 
   /// Ends the run: the only synchronisation. One progress per item; whoever still runs met the iteration limit.
-  constexpr std::vector<progress> finish() {
+  constexpr std::vector<progress> outcome() {
     if (record_) record_->bytes = detail::bytes_in_use<Space>(), record_->state = state(), record_->stopped = stopped_;
     auto last = space_.map(detail::finish_progress{in_iteration_}, state(), seen_by_observers());
     space_.finish();
-    return outcome(space_.read(last));
+    std::vector<progress> items = space_.read(last);
+    for (progress& p : items)
+      if (p.state == reason::running) p.state = stopped_ ? reason::stopped : reason::iteration_limit;
+    return items;
   }
 
 private:
@@ -214,11 +217,6 @@ private:
   constexpr auto second_of(Pack const& state_and_other) {
     now_is(detail::part<0>(state_and_other));
     return detail::part<1>(state_and_other);
-  }
-  constexpr std::vector<progress> outcome(std::vector<progress> items) const {
-    for (progress& p : items)
-      if (p.state == reason::running) p.state = stopped_ ? reason::stopped : reason::iteration_limit;
-    return items;
   }
   Space& space_;
   Rule rule_;

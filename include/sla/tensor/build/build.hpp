@@ -173,26 +173,26 @@ sparse_tensor<T, S, F> assembled(S shape, Rows const& row_indices, Cols const& c
 /// Indices count from 0; any contiguous ranges will do. Repeated entries are summed in the order given.
 /// Cost: O(n + rows), and sorting within rows. Errors: an index out of range, lengths that differ, more entries than
 /// the index type counts, and NaN or infinity where `assembly{.refuse_nonfinite = true}` says so.
-template <class T, Format F = Csr<>, class S, class Rows = std::initializer_list<index_t>,
+template <class T, class F = Csr<>, class S, class Rows = std::initializer_list<index_t>,
           class Cols = std::initializer_list<index_t>, class Values = std::initializer_list<T>>
-requires(is_shape<S>) sparse_tensor<T, S, F> from_triplets(S shape, Rows const& row_indices, Cols const& col_indices,
-                                                           Values const& values, assembly options = {}) {
+requires(is_shape<S>) sparse_tensor<T, S, detail::whole_format<F>> from_triplets(S shape, Rows const& row_indices, Cols const& col_indices,
+                                                                                 Values const& values, assembly options = {}) {
   constexpr bool indices = std::integral<detail::element_t<Rows const>> && std::integral<detail::element_t<Cols const>>;
   constexpr bool values_fit = std::is_constructible_v<T, detail::element_t<Values const>>;
   static_assert(indices,
                 "sla: from_triplets(rows, cols, row_indices, col_indices, values): the indices are ranges of integers");
   static_assert(values_fit, "sla: from_triplets<T>: the values do not convert to T (complex values want a complex T)");
   if constexpr (indices && values_fit && detail::is_scalar<T>)
-    return detail::assembled<T, F>(shape, row_indices, col_indices, values, options);
+    return detail::assembled<T, detail::whole_format<F>>(shape, row_indices, col_indices, values, options);
   else
     return {};
 }
 
 /// The rows x cols matrix of triplets: `from_triplets<double>(2, 2, {0, 1, 1}, {0, 0, 1}, {4.0, -1.0, 4.0})`.
-template <class T, Format F = Csr<>, class Rows = std::initializer_list<index_t>,
+template <class T, class F = Csr<>, class Rows = std::initializer_list<index_t>,
           class Cols = std::initializer_list<index_t>, class Values = std::initializer_list<T>>
-sparse_tensor<T, Matrix, F> from_triplets(index_t rows, index_t cols, Rows const& row_indices, Cols const& col_indices,
-                                          Values const& values, assembly options = {}) {
+sparse_tensor<T, Matrix, detail::whole_format<F>> from_triplets(index_t rows, index_t cols, Rows const& row_indices, Cols const& col_indices,
+                                                                Values const& values, assembly options = {}) {
   return from_triplets<T, F>(Matrix(rows, cols), row_indices, col_indices, values, options);
 }
 

@@ -219,13 +219,13 @@ void write_petsc_object(File& file, index_t& at, tensor<T, E> const& x) {
 /// double, std::complex<double> for a PETSc of complex numbers, float for one in single precision. Rows come out sorted.
 /// Errors: io_error with the name of the file, if it is cut short, of another kind or of other scalars, or if the matrix is dense.
 /// Source: https://petsc.org/release/manualpages/Mat/MatLoad.
-template <Scalar T, Format F = Csr<>>
-sparse_tensor<T, Matrix, F> read_petsc(std::string const& path) {
+template <Scalar T, class F = Csr<>>
+sparse_tensor<T, Matrix, detail::whole_format<F>> read_petsc(std::string const& path) {
   detail::ranged_file const file(path);
   auto const o = detail::find_petsc<T>(file, detail::petsc_class::matrix);
   auto rows = detail::read_petsc_entries<T>(file, o, detail::read_petsc_row_ptr(file, o, 0, o.rows), 0);
   if (rows.ptr.back() != o.entries) detail::fail_petsc_total(file, o, rows.ptr.back());
-  using Direct = csr_for_t<F>;
+  using Direct = csr_for_t<detail::whole_format<F>>;
   auto pattern = detail::shared_of<typename Direct::template pattern<host_memory>>();
   pattern->rows = o.rows, pattern->cols = o.cols;
   detail::narrowed<typename Direct::col_type>(o.cols, "the number of columns,", detail::wide_columns);
@@ -236,7 +236,7 @@ sparse_tensor<T, Matrix, F> read_petsc(std::string const& path) {
   std::transform(rows.col.begin(), rows.col.end(), pattern->col.begin(), [](index_t n) { return typename Direct::col_type(n); });
   sparse_tensor<T, Matrix, Direct> A(Matrix(o.rows, o.cols), std::move(pattern), std::move(rows.values));
   if (!has_sorted_columns(A.pattern())) A = sorted(A);
-  return detail::in_format<F>(std::move(A));
+  return detail::in_format<detail::whole_format<F>>(std::move(A));
 }
 /// The first vector in such a file, as VecView writes one. Errors: as above.
 template <Scalar T>

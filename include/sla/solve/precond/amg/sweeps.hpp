@@ -10,6 +10,7 @@
 #include <sla/exec/fuse.hpp>
 #include <sla/exec/host.hpp>
 #include <sla/solve/precond/amg/options.hpp>
+#include <sla/solve/seam/method.hpp>
 
 namespace sla::detail {
 
@@ -49,12 +50,7 @@ struct amg_sweeps_of final : amg_sweep_maker {
   P options;
 
   explicit amg_sweeps_of(P const& p) : options(p) {}
-  static constexpr char const* name() {
-    if constexpr (requires { P::name; })
-      return P::name;
-    else
-      return "a preconditioner of yours";
-  }
+  static constexpr char const* name() { return name_of_options<P>(); }
   std::shared_ptr<amg_sweep<float> const> setup(amg_matrix<float> const& A) const override { return made(A); }
   std::shared_ptr<amg_sweep<double> const> setup(amg_matrix<double> const& A) const override { return made(A); }
   std::shared_ptr<amg_sweep<std::complex<float>> const> setup(amg_matrix<std::complex<float>> const& A) const override { return made(A); }
