@@ -387,7 +387,7 @@ TEST_CASE("an iteration of CG on ranks allocates nothing") {
   for (int ranks : {1, 2, 4}) {
     auto const more = threads::run(ranks, [&](auto& world) {
       Line m(world);
-      return (std::max)(suite::allocations_of_iterations(m, jacobi{}, 45), suite::allocations_of_iterations(m, amg{}, 25));
+      return (std::max)(suite::allocations_of_iterations(m, cg{}, jacobi{}, 45), suite::allocations_of_iterations(m, cg{}, amg{}, 25));
     });
     for (long const n : more) CHECK(n == 0);
   }

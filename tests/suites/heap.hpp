@@ -79,13 +79,15 @@ double peak_of_both(F const& f) {
   both_watched = false;
   return double(both_peak - before);
 }
-/// How many more allocations this rank makes in `most` iterations of CG than in 5, once it has solved before; -1, if it makes others. Collective.
-template <class Mesh, class P>
-long allocations_of_iterations(Mesh const& m, P const& p, int most) {
+/// How many more allocations, tensors apart, this rank makes in `most` iterations than in 5, once it has solved before; -1, if it makes others. Collective.
+template <class Mesh, class Method, class P>
+long allocations_of_iterations(Mesh const& m, Method method, P const& p, int most) {
+  method.rtol = 1e-300;
   auto const D = sla::problems::poisson<double>(m, {40, 60});  // a message of 320 bytes, and with ranks that have two neighbours
   auto const b = sla::generate(D.row_layout(), [](sla::index_t i) { return 1.0 / double(i + 1); });
   auto const calls = [&](int wanted) {
-    auto const s = sla::prepare(D, sla::cg{.rtol = 1e-300, .max_iterations = wanted}, p);
+    method.max_iterations = wanted;
+    auto const s = sla::prepare(D, method, p);
     long fewest = 1L << 30;  // the mailboxes of threads grow where one is ahead, until they are large enough
     int iterations = 0;
     for (int run = 0; run < 6; ++run) {
