@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <sla/dist/assembly/assemble.hpp>
+#include <sla/dist/matrix/matrix_functions.hpp>
 #include <sla/dist/matrix/unassembled.hpp>
 #include <sla/dist/partition/rows_of_rank.hpp>
 #include <sla/dist/step/steps_gradient.hpp>

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <sla/core/held.hpp>
+#include <sla/dist/matrix/matrix_functions.hpp>
 #include <sla/dist/multigrid/rank_levels.hpp>
 
 namespace sla {
