@@ -215,6 +215,14 @@ TEST_CASE("gradients of sums and products of rectangles are those of one rank") 
   check_algebra_gradient<double, double>();
   check_algebra_gradient<std::complex<double>, std::complex<double>>();
   check_algebra_gradient<std::complex<double>, double>();
+  auto const A = problems::random_dominant<double>(13, 3, 1);
+  auto const [value, gA] = value_and_gradient([](auto const& a) { return squared_norm(diagonal_of(a)); }, A);
+  for (int columns : {1, 2, 3})
+    CHECK(suite::largest_error(2 * columns, [&, value = value, &gA = gA](auto& world) {
+            Grid<2> m(world);
+            auto const [total, hA] = value_and_gradient([](auto const& a) { return convert<"pc", Partial<>>(squared_norm(diagonal_of(a))); }, distribute<G, H>(A, m));
+            return std::array<double, 2>{std::abs(total - value) / value, norm(gather(hA) - gA)};
+          }) < 1e-11);
 }
 
 TEST_CASE("rectangles are assembled from triplets of all ranks with the bits of one rank, and again with other values") {
