@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Conjugate gradients on MPI ranks of one thread each: the host without MPI, one rank, all ranks, and PETSc and hypre on as many, in turn. With Jacobi what
-// so many iterations more take, which leaves out how a solve begins and ends; with multigrid a solve to 1e-6, set-up apart.
-//                mpirun -n 2 ranks_mpi [unknowns of the plane [of space [repetitions [iterations]]]]
+// so many iterations more take, which leaves out how a solve begins and ends; with multigrid a solve to 1e-6, set-up apart. Then assemblies, of so many entries.
+//                mpirun -n 2 ranks_mpi [unknowns of the plane [of space [repetitions [iterations [entries]]]]]
 #include <array>
 #include <cmath>
 #include <optional>
+#include <random>
 #include <thread>
 
 #include <sla/adapter/mpi.hpp>
@@ -123,6 +124,42 @@ void compare(std::optional<bench::table>& out, mpi::world& all, mpi::world& self
   for (std::size_t n = 0; n < names.size(); ++n)
     out->row({name, names[n], text(last[n].iterations), bench::spread(iteration[n], 2, 1e3), bench::spread(iteration[2] / iteration[n], 2), bench::spread(wall[n], 2, 1e3), bench::spread(setup[n], 3), last[n].sent});
 }
+
+/// Rows of five entries, given by the ranks that own them, by these but for one in a hundred, or by any rank in any order.
+void assemblies(mpi::world& all, index_t entries, int repetitions) {
+  std::optional<bench::table> out;
+  if (all.rank() == 0) {
+    bench::heading("Assembly on MPI ranks");
+    std::cout << entries << " triplets, of indices of 8 bytes and double, in " << entries / 5 << " rows, on " << all.size() << " ranks of one thread; the slowest rank.\n\n";
+    out.emplace(std::vector<std::string>{"rows of the triplets", "s of the processor: assemble", "other values by a plan", "s of the clock: assemble", "other values by a plan"});
+  }
+  Rows m(all);
+  index_t const n = entries / 5, mine = entries / all.size(), first = n * all.rank() / all.size(), rows = n * (all.rank() + 1) / all.size() - first;
+  for (std::string const& name : {std::string("the giver's"), std::string("of others one in a hundred"), std::string("anybody's, in any order")}) {
+    std::mt19937_64 draw(std::uint64_t(all.rank() + 1));
+    std::vector<index_t> i(static_cast<std::size_t>(mine)), j(i.size());
+    for (index_t k = 0; k < mine; ++k) {
+      bool const anybody = name[0] == 'a', others = name[0] == 'o' && draw() % 100 == 0;
+      index_t const row = anybody || others ? index_t(draw() % std::uint64_t(n)) : first + k / 5 % rows;
+      i[std::size_t(k)] = row;
+      j[std::size_t(k)] = anybody ? index_t(draw() % std::uint64_t(n)) : (std::min)(row + k % 5, n - 1);
+    }
+    std::vector<double> const v(i.size(), 1.0);
+    auto const plan = plan_assembly<SparseShard<0>>(m, n, n, i, j);
+    auto D = plan(v);
+    bench::samples times[4];
+    for (int k = 0; k <= repetitions; ++k) {
+      double took[4];
+      m.world().barrier();
+      took[2] = bench::seconds([&] { took[0] = bench::cpu_seconds([&] { assemble<SparseShard<0>>(m, n, n, i, j, v); }); });
+      m.world().barrier();
+      took[3] = bench::seconds([&] { took[1] = bench::cpu_seconds([&] { plan.update(D, v); }); });
+      all_reduce(m.world(), std::span<double>(took), monoid::maximum);
+      for (int a = 0; a < 4 && k > 0; ++a) times[a].add(took[a]);
+    }
+    if (out) out->row({name, bench::spread(times[0], 3), bench::spread(times[1], 3), bench::spread(times[2], 3), bench::spread(times[3], 3)});
+  }
+}
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -149,4 +186,6 @@ int main(int argc, char** argv) {
   };
   both(text(side, " x ", side), std::array{side, side});
   both(text(edge, "^3"), std::array{edge, edge, edge});
+  out.reset();
+  assemblies(all, bench::argument(argc, argv, 5, 7000000), repetitions);
 }

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Rows of matrices and vectors on 1 to 8 thread ranks, and gradients through them, against one rank.
+#include <sla/dist/assembly/assemble.hpp>
 #include <sla/dist/assembly/distribute.hpp>
 #include <sla/dist/engine/threads.hpp>
 #include <sla/dist/grad/value_and_gradient.hpp>
+#include <sla/dist/matrix/algebra_gradient.hpp>
 #include <sla/dist/matrix/matrix_gradient.hpp>
+#include <sla/dist/matrix/reshard_rows.hpp>
 #include <sla/dist/matrix/slices_on_ranks.hpp>
+#include <sla/dist/solve/mesh_world.hpp>
 #include <sla/grad.hpp>
+#include <sla/solve/krylov/gmres.hpp>
 #include <sla/tensor/build/block.hpp>
 #include <sla/tensor/problems/random_problems.hpp>
 
@@ -80,6 +85,52 @@ TEST_CASE("gradients through rows of distributed matrices and vectors are those 
           (void)w;
           return std::array<double, 4>{std::abs(v - value), norm(gather(gD) - gA), norm(gather(gv) - gx), norm(gather(gy) - times * gather(y))};
         }) < 1e-12);
+}
+
+TEST_CASE("a square matrix may have columns that others own than its rows: permuted rows, and products of rectangles") {
+  index_t const n = 23;
+  auto const A = problems::random_dominant<double>(n, 3, 1);
+  auto const P = problems::random_sparse<double>(n, 17, 3, 2), Q = problems::random_sparse<double>(17, n, 3, 3);
+  auto const x = random<double>({n}, 4);
+  auto const f = [](auto const& p, auto const& q) { return norm(p * q); };
+  auto const [value, gP, gQ] = value_and_gradient(f, P, Q);
+  (void)value;
+  std::vector<index_t> turned;  // the rows by threes from either end
+  for (index_t k = 0; k < n; ++k) turned.push_back(k % 2 == 0 ? k / 2 : n - 1 - k / 2);
+  auto const T = select_rows(A, turned);
+  auto const y = eval(T * x);
+  for (int ranks : {1, 2, 3, 8}) {
+    auto const owners = suite::scattered_owners(n, ranks);
+    CHECK(suite::largest_error(ranks, [&, &gP = gP, &gQ = gQ](auto& world) {
+            Line const m(world);
+            auto const D = distribute<SparseShard<0>>(A, m, owners);
+            auto const r = std::size_t(world.rank()), many = turned.size() / std::size_t(ranks);
+            std::vector<index_t> const mine(turned.begin() + long(r * many), r + 1 == std::size_t(ranks) ? turned.end() : turned.begin() + long((r + 1) * many));
+            auto const E = select_rows(D, mine);
+            auto const u = distribute(x, D.col_layout());
+            auto const b = eval(E * u);
+            auto const back = repartition(E, E.row_layout());  // columns as the rows
+            auto const v = solve(back, repartition(b, back.row_layout()), gmres{.rtol = 1e-12}, identity{});
+            auto const L = distribute<SparseShard<0>>(P, m, owners);
+            std::vector<index_t> i, j;
+            std::vector<double> w;
+            if (r == 0)
+              for (index_t k = 0; k < 17; ++k) Q.pattern().view().for_row(k, [&](index_t s, index_t c) { i.push_back(k), j.push_back(c), w.push_back(Q.values()[s]); });
+            auto const R = assemble<SparseShard<0>>(m, 17, n, i, j, w, L.col_layout());
+            auto const both = L * R;
+            auto const [again, gL, gR] = value_and_gradient(f, L, R);
+            (void)again;
+            return std::array<double, 7>{norm(gather(E) - T), norm(gather(b) - y), norm(gather(eval(transpose(E) * b)) - vector<double>(transpose(T) * y)), norm(gather(v) - x),
+                                         norm(gather(eval(both * distribute(x, R.col_layout()))) - vector<double>(P * vector<double>(Q * x))), norm(gather(gL) - gP), norm(gather(gR) - gQ)};
+          }) < 1e-9);
+  }
+  for (auto const& words : suite::words_of(2, [&](auto& world) {
+         Line const m(world);
+         auto const D = distribute<SparseShard<0>>(A, m, equal_rows{});
+         auto const E = select_rows(D, std::vector<index_t>(world.rank() == 0 ? 20 : 3, 1));
+         (void)solve(E, distribute(x, E.row_layout()), gmres{}, identity{});
+       }))
+    CHECK_THAT(words, Catch::Matchers::ContainsSubstring("solve(A, b): the rows and columns of A have other owners: rank ") && Catch::Matchers::ContainsSubstring("take repartition(A, A.row_layout())"));
 }
 
 TEST_CASE("rows that are not there are refused on every rank") {

@@ -7,7 +7,7 @@
 #include <sla/dist/assembly/distribute.hpp>
 #include <sla/dist/engine/threads.hpp>
 #include <sla/dist/grad/value_and_gradient.hpp>
-#include <sla/dist/matrix/algebra_on_ranks.hpp>
+#include <sla/dist/matrix/algebra_gradient.hpp>
 #include <sla/dist/matrix/matrix_gradient.hpp>
 #include <sla/dist/step/steps_gradient.hpp>
 #include <sla/grad.hpp>
@@ -182,6 +182,47 @@ TEST_CASE("sums and products of rectangles are those of one rank, whatever famil
          (void)(distribute<G, H>(A, m) * distribute<G, H>(C, m));
        }))
     CHECK_THAT(words, Catch::Matchers::ContainsSubstring("D * E: the columns of D and the rows of E are 17 and 23"));
+}
+
+namespace {
+template <class T, class U>
+void check_algebra_gradient() {
+  using Wide = SparseShard<1, Ceil>;
+  auto const drawn = [](auto const& P, auto one, int seed) { return with_values(cast<decltype(one)>(P), random<decltype(one)>(P.nnz(), std::uint64_t(seed))); };
+  auto const A = drawn(problems::random_sparse<double>(23, 17, 4, 3), T(1), 1), dA = drawn(A, T(1), 2);
+  auto const B = drawn(problems::random_sparse<double>(17, 9, 3, 4), U(1), 3), dB = drawn(B, U(1), 4);
+  auto const C = drawn(problems::random_sparse<double>(23, 9, 3, 5), T(1), 5), dC = drawn(C, T(1), 6);
+  auto const f = [](auto const& a, auto const& b, auto const& c) { return norm(2.0 * (a * b) - c) * norm(c + c); };
+  auto const [value, gA, gB, gC] = value_and_gradient(f, A, B, C);
+  auto const slope = std::get<1>(jvp(f, std::tie(A, B, C), std::tie(dA, dB, dC)));
+  auto const of_left = std::get<1>(value_and_gradient([&](auto const& a) { return norm(a * B); }, A));
+  for (int columns : {1, 2, 3, 4})
+    CHECK(suite::largest_error(2 * columns, [&, value = value, &gA = gA, &gB = gB, &gC = gC](auto& world) {
+            Grid<2> m(world);
+            auto const D = distribute<G, H>(A, m), dD = distribute<G, H>(dA, m);
+            auto const E = distribute<SparseShard<0, Balanced>, Wide>(B, m), dE = distribute<SparseShard<0, Balanced>, Wide>(dB, m);
+            auto const F = distribute<G, Wide>(C, m), dF = distribute<G, Wide>(dC, m);
+            auto const [total, hA, hB, hC] = value_and_gradient(f, D, E, F);
+            auto const [again, here] = jvp(f, std::tuple(D, E, F), std::tuple(dD, dE, dF));
+            auto const left = std::get<1>(value_and_gradient([&](auto const& d) { return norm(d * E); }, D));
+            return std::array<double, 6>{std::abs(total - value) / value, norm(gather(hA) - gA), norm(gather(hB) - gB), norm(gather(hC) - gC), std::abs(double(gather(here)) - slope) / value,
+                                         norm(gather(left) - of_left)};
+          }) < 1e-11);
+}
+} // namespace
+
+TEST_CASE("gradients of sums and products of rectangles are those of one rank") {
+  check_algebra_gradient<double, double>();
+  check_algebra_gradient<std::complex<double>, std::complex<double>>();
+  check_algebra_gradient<std::complex<double>, double>();
+  auto const A = problems::random_dominant<double>(13, 3, 1);
+  auto const [value, gA] = value_and_gradient([](auto const& a) { return squared_norm(diagonal_of(a)); }, A);
+  for (int columns : {1, 2, 3})
+    CHECK(suite::largest_error(2 * columns, [&, value = value, &gA = gA](auto& world) {
+            Grid<2> m(world);
+            auto const [total, hA] = value_and_gradient([](auto const& a) { return convert<"pc", Partial<>>(squared_norm(diagonal_of(a))); }, distribute<G, H>(A, m));
+            return std::array<double, 2>{std::abs(total - value) / value, norm(gather(hA) - gA)};
+          }) < 1e-11);
 }
 
 TEST_CASE("rectangles are assembled from triplets of all ranks with the bits of one rank, and again with other values") {

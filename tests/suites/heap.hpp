@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
@@ -17,6 +18,18 @@ namespace {
 // What this thread has taken from the heap and not given back, and the most of it: a rank is a thread.
 thread_local std::ptrdiff_t heap_now = 0, heap_peak = 0;
 thread_local long heap_calls = 0;
+// What all threads have of the heap, and the most that they and tensors had together since `both_watched`: between two calls of the heap it is the most of tensors.
+std::atomic<bool> both_watched = false;
+std::atomic<std::ptrdiff_t> heap_of_all = 0, both_peak = 0;
+void count_both(std::ptrdiff_t bytes) noexcept {
+  if (both_watched) {
+    std::ptrdiff_t const both = heap_of_all + std::ptrdiff_t(sla::memory_in_use().peak);
+    for (std::ptrdiff_t most = both_peak; most < both && !both_peak.compare_exchange_weak(most, both);) {
+    }
+    sla::memory_peak_reset();
+  }
+  heap_of_all += bytes;
+}
 struct alignas(std::max_align_t) heap_header {
   std::size_t bytes;
 };
@@ -24,6 +37,7 @@ void* take(std::size_t bytes) noexcept {
   void* const p = std::malloc(bytes + sizeof(heap_header));
   if (!p) return nullptr;
   ++heap_calls;
+  count_both(std::ptrdiff_t(bytes));
   heap_now += std::ptrdiff_t(bytes);
   heap_peak = heap_now > heap_peak ? heap_now : heap_peak;
   return new (p) heap_header{bytes} + 1;
@@ -36,6 +50,7 @@ void give(void* p) noexcept {
   if (!p) return;
   auto* const header = static_cast<heap_header*>(p) - 1;
   heap_now -= std::ptrdiff_t(header->bytes);
+  count_both(-std::ptrdiff_t(header->bytes));
   std::free(header);
 }
 } // namespace
@@ -53,13 +68,26 @@ void give(void* p) noexcept {
 [[gnu::weak]] void operator delete[](void* p, std::nothrow_t const&) noexcept { give(p); }
 
 namespace suite {
-/// How many more allocations this rank makes in `most` iterations of CG than in 5, once it has solved before; -1, if it makes others. Collective.
-template <class Mesh, class P>
-long allocations_of_iterations(Mesh const& m, P const& p, int most) {
+/// What f() takes of heap and tensors on all threads at its peak, beyond what there was before.
+template <class F>
+double peak_of_both(F const& f) {
+  sla::memory_peak_reset();
+  std::ptrdiff_t const before = both_peak = heap_of_all + std::ptrdiff_t(sla::memory_in_use().now);
+  both_watched = true;
+  f();
+  count_both(0);
+  both_watched = false;
+  return double(both_peak - before);
+}
+/// How many more allocations, tensors apart, this rank makes in `most` iterations than in 5, once it has solved before; -1, if it makes others. Collective.
+template <class Mesh, class Method, class P>
+long allocations_of_iterations(Mesh const& m, Method method, P const& p, int most) {
+  method.rtol = 1e-300;
   auto const D = sla::problems::poisson<double>(m, {40, 60});  // a message of 320 bytes, and with ranks that have two neighbours
   auto const b = sla::generate(D.row_layout(), [](sla::index_t i) { return 1.0 / double(i + 1); });
   auto const calls = [&](int wanted) {
-    auto const s = sla::prepare(D, sla::cg{.rtol = 1e-300, .max_iterations = wanted}, p);
+    method.max_iterations = wanted;
+    auto const s = sla::prepare(D, method, p);
     long fewest = 1L << 30;  // the mailboxes of threads grow where one is ahead, until they are large enough
     int iterations = 0;
     for (int run = 0; run < 6; ++run) {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Lists that begin in place and go to the heap where they grow beyond it: what a `fuse` notes of a few statements costs no
-// allocation.
+// Lists that begin in place and go to blocks that the thread keeps where they grow beyond it: what a `fuse` notes of a few statements costs
+// no allocation, nor what it notes of many in each iteration.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <type_traits>
+
+#include <sla/core/kept_blocks.hpp>
 
 namespace sla::detail {
 
@@ -32,7 +34,7 @@ public:
   bool is_full() const { return size_ == room_; }
   /// Twice the room.
   void grow() {
-    T* const more = new T[2 * room_];
+    T* const more = static_cast<T*>(kept_blocks::take(2 * room_ * sizeof(T)));
     std::copy_n(at_, size_, more);
     let_go();
     at_ = more, room_ *= 2;
@@ -47,7 +49,7 @@ public:
 
 private:
   void let_go() {
-    if (at_ != own_.elements) delete[] at_;
+    if (at_ != own_.elements) kept_blocks::give(at_, room_ * sizeof(T));
   }
 
   union in_place {

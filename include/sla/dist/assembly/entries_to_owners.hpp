@@ -67,17 +67,20 @@ public:
   template <class Place>
   row_delivery(any_communicator& c, row_partition const& rows, index_t cols, index_t count, Place const& place)
       : terms_(c, rows.owners_of(c, count, [&](index_t k) { return place(k).row; })) {
-    auto places = terms_.template send<entry_place>(c, 1, [&](index_t k, entry_place* to) { *to = place(k); });
-    index_t const n = index_t(places.values.size());
-    std::vector<index_t> row(places.values.size()), col(places.values.size());
-    for (std::size_t k = 0; k < row.size(); ++k) {
-      row[k] = rows.local(places.values[k].row);
-      col[k] = places.values[k].col;
-    }
+    auto places = terms_.template send<entry_place>(c, 1, [&](index_t k, entry_place* to) { *to = place(k); }).values;
+    index_t const n = index_t(places.size());
+    buffer<sorted_triplet<index_t>> order(n, uninitialized);
+    auto begin = counting_sort(
+        n, n, rows.count(),
+        [&](index_t lo, index_t hi, auto const& f) {
+          for (index_t k = lo; k < hi; ++k) f(rows.local(places[std::size_t(k)].row), k);
+        },
+        [&, sorted = order.data()](index_t at, index_t k) { sorted[at] = {places[std::size_t(k)].col, k}; });
     places = {};
-    sorted_ = sort_triplets<index_t, index_t>(rows.count(), cols, n, row.data(), col.data());
+    sorted_ = sort_within_rows<index_t, index_t>(rows.count(), cols, std::move(begin), std::move(order));
   }
   csr_pattern<index_t, index_t, host_memory> const& pattern() const { return *sorted_.pattern; }
+  auto shared_pattern() const { return sorted_.pattern; }
   /// Values [batch][entry][block] of the pattern; write(k, to) writes the batch x block values of this rank's k-th. Entries of one place are
   /// summed, those of rank 0 first, each rank's in the order given: the bits do not depend on the engine. Collective.
   template <class T, class Write>
@@ -99,9 +102,11 @@ private:
 template <class T, class Place, class Write>
 rank_rows<T> deliver(any_communicator& c, row_partition const& rows, index_t cols, index_t count, index_t batch,
                      index_t block, Place const& place, Write const& write) {
-  row_delivery const entries(c, rows, cols, count, place);
-  auto const& pattern = entries.pattern();
-  return {{pattern.row_ptr.begin(), pattern.row_ptr.end()}, {pattern.col.begin(), pattern.col.end()}, entries.values<T>(c, batch, block, write), batch, block};
+  auto [pattern, values] = [&] {
+    row_delivery const entries(c, rows, cols, count, place);
+    return std::pair(entries.shared_pattern(), entries.values<T>(c, batch, block, write));
+  }();
+  return {{pattern->row_ptr.begin(), pattern->row_ptr.end()}, {pattern->col.begin(), pattern->col.end()}, std::move(values), batch, block};
 }
 
 } // namespace sla::detail

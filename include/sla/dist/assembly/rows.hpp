@@ -119,15 +119,15 @@ struct local_entries {
     return {shape, pattern, gathered_blocks<To::block_size>(values, from.size() * To::block_size, from, global.batch_count())};
   }
 };
-/// Those of rows whose entries are in the columns col[ptr[i]] .. col[ptr[i + 1] - 1]. The rows are sharded as in `rows`; the columns of a
-/// rectangular tensor as in `domain` where that is given, else in equal strips. Collective.
+/// Those of rows whose entries are in the columns col[ptr[i]] .. col[ptr[i + 1] - 1]. The rows are sharded as in `rows`; the columns as in
+/// `domain` where that is given, else as the rows of a square tensor, and in equal strips of a rectangular one. Collective.
 template <class Sparse, class Mesh, class Indices>
 local_entries<Sparse, Mesh> locate(Indices const& row_ptr, Indices const& columns_of, typename Sparse::shape_type const& global, Mesh const& mesh, int axis,
                                    fixed_array<index_t, Mesh::rank> extent, std::shared_ptr<row_partition const> const& rows,
                                    std::shared_ptr<row_partition const> domain) {
   any_communicator& c = mesh.communicator(axis);
-  bool const square = global.rows() == global.cols();
-  if (square) domain = rows;
+  bool const square = global.rows() == global.cols(), one_layout = square && (!domain || same_rows(domain.get(), rows.get()));
+  if (one_layout) domain = rows;
   if (!domain) domain = std::make_shared<row_partition const>(owner_map::equal(global.cols(), c.size()), c.rank());
   ghost_numbers const columns(c, *domain, columns_of);
 
@@ -167,7 +167,7 @@ local_entries<Sparse, Mesh> locate(Indices const& row_ptr, Indices const& column
   layout->extent[axis] = global.rows();
   layout->rows = rows;
   layout->halo = columns.plan(c, std::move(runs));
-  if (!square) {
+  if (!one_layout) {
     auto of_columns = std::make_shared<shared_layout<Mesh>>();
     of_columns->mesh = mesh;
     of_columns->extent = extent;

@@ -62,7 +62,7 @@ template <class Mesh>
 bool same_layout(layout_handle<Mesh> const& a, layout_handle<Mesh> const& b) {
   return a == b || (a->mesh == b->mesh && a->extent == b->extent && same_rows(a->rows.get(), b->rows.get()));
 }
-/// The layouts of y and of x in y = A x. Both are one where A is square.
+/// The layouts of y and of x in y = A x. Both are one where A is square, but where its rows were picked, or it is a product, of columns that others own.
 template <class Handle>
 auto const& range_layout(Handle const& handle) {
   return handle;

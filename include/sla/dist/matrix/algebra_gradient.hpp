@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Derivatives of sums, products and multiples of matrices whose rows are on ranks, with respect to their stored entries. What they are is in
+// Derivatives of sums, products and multiples of matrices by rows or in rectangles, with respect to their stored entries. What they are is in
 // dist/matrix/algebra_on_ranks.hpp.
 #pragma once
 
@@ -37,14 +37,38 @@ auto values_where_stored(D const& d, G const& g) {
     return static_cast<T const*>(entry.data());
   });
 }
+/// Errors: where D and E lie otherwise; Rectangles: may they lie in rectangles?
+template <class A, class B, bool Rectangles>
+constexpr void require_alike() {
+  static_assert(rows_alike<plain_t<A>, plain_t<B>> || Rectangles, "sla: D + E, D - E, D * E of traced distributed matrices: both are sharded by rows, over one axis of one mesh: "
+                                                                  "distribute<SparseShard<0>>(A, mesh, partitioner), or in rectangles of the same two axes");
+}
+/// Of rectangles nothing is sent.
 template <class A, class B>
-constexpr void require_rows_alike() {
-  static_assert(rows_alike<plain_t<A>, plain_t<B>>, "sla: D + E, D - E, D * E of traced distributed matrices: both are sharded by rows, over one axis of one mesh: "
-                                                    "distribute<SparseShard<0>>(A, mesh, partitioner)");
+auto traced_sum_of_rectangles(A const& a, int sign, B const& b) {
+  auto const x = part_of(a);
+  auto const y = part_of(b);
+  auto const rule = [](auto const& part, int by) {
+    return linear_in(
+        part, [by](auto const&, auto const& g) { return sample_of(by, g.local()); },
+        [by](auto const&, auto const& d) { return adds([by, &d](auto& sum) { add_spread(sum, by, d.local()); }); });
+  };
+  return record(home_of(a, b), sum_of_rectangles(1, x.value(), sign, y.value()), rule(x, 1), rule(y, sign));
 }
 template <class A, class B>
-auto traced_sum(A const& a, int sign, B const& b) {
-  require_rows_alike<A, B>();
+auto traced_product_of_rectangles(A const& a, B const& b) {
+  auto const x = part_of(a);
+  auto const y = part_of(b);
+  auto to_a = linear_in(
+      x, [x, y](auto const&, auto const& g) { return product_cotangent<true>(x.value(), y.value(), g); },
+      [y](auto const&, auto const& d) { return values(product_of_rectangles(d, y.value()).local()); });
+  auto to_b = linear_in(
+      y, [x, y](auto const&, auto const& g) { return product_cotangent<false>(x.value(), y.value(), g); },
+      [x](auto const&, auto const& d) { return values(product_of_rectangles(x.value(), d).local()); });
+  return record(home_of(a, b), product_of_rectangles(x.value(), y.value()), std::move(to_a), std::move(to_b));
+}
+template <class A, class B>
+auto traced_sum_of_rows(A const& a, int sign, B const& b) {
   auto const x = part_of(a);
   auto const y = part_of(b);
   auto to_a = linear_in(
@@ -59,6 +83,27 @@ auto traced_sum(A const& a, int sign, B const& b) {
       },
       [x, sign](auto const&, auto const& d) { return values(sum_on_ranks(0, x.value(), sign, d).local()); });
   return record(home_of(a, b), sum_on_ranks(1, x.value(), sign, y.value()), std::move(to_a), std::move(to_b));
+}
+template <class A, class B>
+auto traced_sum(A const& a, int sign, B const& b) {
+  constexpr bool rectangles = rectangles_alike<plain_t<A>, plain_t<B>, false>;
+  require_alike<A, B, rectangles>();
+  if constexpr (rectangles)
+    return traced_sum_of_rectangles(a, sign, b);
+  else
+    return traced_sum_of_rows(a, sign, b);
+}
+template <class A, class B>
+auto traced_product_of_rows(A const& a, B const& b) {
+  auto const x = part_of(a);
+  auto const y = part_of(b);
+  auto to_a = linear_in(
+      x, [x, y](auto const&, auto const& g) { return values_where_stored(x.value(), product_on_ranks(g, stored_transpose<true>(y.value()))); },
+      [y](auto const&, auto const& d) { return values(product_on_ranks(d, y.value()).local()); });
+  auto to_b = linear_in(
+      y, [x, y](auto const&, auto const& g) { return values_where_stored(y.value(), product_on_ranks(stored_transpose<true>(x.value()), g)); },
+      [x](auto const&, auto const& d) { return values(product_on_ranks(x.value(), d).local()); });
+  return record(home_of(a, b), product_on_ranks(x.value(), y.value()), std::move(to_a), std::move(to_b));
 }
 } // namespace detail
 
@@ -76,16 +121,12 @@ auto perform(op::sub, A const& a, B const& b) {
 template <class A, class B>
   requires detail::TracedRowsPair<A, B>
 auto perform(op::mul, A const& a, B const& b) {
-  detail::require_rows_alike<A, B>();
-  auto const x = detail::part_of(a);
-  auto const y = detail::part_of(b);
-  auto to_a = linear_in(
-      x, [x, y](auto const&, auto const& g) { return detail::values_where_stored(x.value(), detail::product_on_ranks(g, detail::stored_transpose<true>(y.value()))); },
-      [y](auto const&, auto const& d) { return values(detail::product_on_ranks(d, y.value()).local()); });
-  auto to_b = linear_in(
-      y, [x, y](auto const&, auto const& g) { return detail::values_where_stored(y.value(), detail::product_on_ranks(detail::stored_transpose<true>(x.value()), g)); },
-      [x](auto const&, auto const& d) { return values(detail::product_on_ranks(x.value(), d).local()); });
-  return record(home_of(a, b), detail::product_on_ranks(x.value(), y.value()), std::move(to_a), std::move(to_b));
+  constexpr bool rectangles = detail::rectangles_alike<plain_t<A>, plain_t<B>, true>;
+  detail::require_alike<A, B, rectangles>();
+  if constexpr (rectangles)
+    return detail::traced_product_of_rectangles(a, b);
+  else
+    return detail::traced_product_of_rows(a, b);
 }
 
 /// A multiple of a traced D by a number that all ranks have alike.
@@ -105,7 +146,7 @@ auto perform(op::mul, A const& a, N s) {
 template <class A, class M>
   requires detail::TracedRowsPair<A, M>
 auto masked(A const& a, M const& m) {
-  detail::require_rows_alike<A, M>();
+  detail::require_alike<A, M, false>();
   auto const mask = detail::part_of(m);
   if constexpr (Traced<A>) {
     auto const x = detail::part_of(a);
@@ -120,7 +161,7 @@ auto masked(A const& a, M const& m) {
 template <class A, class B>
   requires detail::TracedRowsPair<A, B>
 auto multiply_elements(A const& a, B const& b) {
-  detail::require_rows_alike<A, B>();
+  detail::require_alike<A, B, false>();
   auto const x = detail::part_of(a);
   auto const y = detail::part_of(b);
   auto to_a = linear_in(

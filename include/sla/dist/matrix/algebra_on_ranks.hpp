@@ -34,7 +34,7 @@ using literal_of = std::type_identity_t<literal<typename matrix_of_t<A>::value_t
 } // namespace detail
 
 /// D + E and D - E on the union of their patterns. Law: both are sharded by rows on one axis, with the same owners, or in the same rectangles (no
-/// communication, no gradient yet). Placement: theirs.
+/// communication). Placement: theirs.
 /// Collective: columns are numbered again. Cost: time and memory of both; the numbers of ghosts travel. Gradient: dist/matrix/algebra_gradient.hpp.
 /// Errors, on every rank: shape_error, if their extents or owners differ.
 template <DistributedOperator A, DistributedOperator B>
@@ -64,7 +64,7 @@ auto operator-(A const& a, B const& b) {
 /// D * E, sparse. Law: both are sharded by rows on one axis; E's rows are owned as D's columns are; no batches. Placement: rows as D's, columns
 /// as E's. Collective. Cost: the rows of E that D's ghosts name travel once; else that of the product of a rank's rows. `multiply_plan plan(D, E)`
 /// multiplies new values without looking for the pattern again. Gradient: as of the sum.
-/// Of rectangles, SparseShard<0, F> x SparseShard<1, G> of the same two axes (SUMMA, without a gradient yet): rows as D's, columns as E's; each rank hears the
+/// Of rectangles, SparseShard<0, F> x SparseShard<1, G> of the same two axes (SUMMA): rows as D's, columns as E's; each rank hears the
 /// panels of its rows of D and its columns of E, one of each at a time. Source: van de Geijn and Watts, SUMMA: scalable universal matrix multiplication
 /// algorithm (1997). Errors, on every rank: shape_error, if the sides that meet differ in extents or owners.
 template <DistributedOperator A, DistributedOperator B>

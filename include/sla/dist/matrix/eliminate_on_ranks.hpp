@@ -26,8 +26,7 @@ auto fixed_mask(D const& d, Fixed const& fixed) {
   row_partition const& rows = *d.handle()->rows;
   any_communicator& world = d.mesh().world();
   auto const mine = together(world, [&] {
-    if (rows.extent() != domain_layout(d.handle())->rows->extent())
-      throw shape_error(text("eliminate(D, b, fixed, values): D is ", rows.extent(), " x ", domain_layout(d.handle())->rows->extent(), ", and must be square"));
+    require_square("eliminate(D, b, fixed, values)", "D", d);
     try {
       return fixed_once(fixed, rows.extent()).list;
     } catch (index_error const& e) {

@@ -31,6 +31,23 @@ template <class D>
 any_communicator& sharing(D const& d) {
   return d.mesh().communicator(owners_axis<placements_of_t<D>>);
 }
+/// Errors: shape_error, in words that begin with the call, if sides that meet have other extents or owners.
+template <class = void>
+void require_one_side(char const* call, char const* of, row_partition const& a, row_partition const& b) {
+  if (a.extent() != b.extent()) throw shape_error(text(call, ": ", of, " are ", a.extent(), " and ", b.extent(), "; they must be equal"));
+  if (!same_rows(&a, &b))
+    throw shape_error(text(call, ": ", of, " have other owners: rank ", a.rank(), " has ", a.words(), " of the one, and ", b.words(),
+                           " of the other; distribute both by one layout, D.row_layout(), or repartition one"));
+}
+/// Errors: shape_error, in words that begin with the call, if D is not square, or its columns are not owned as its rows.
+template <class D>
+void require_square(char const* call, char const* name, D const& d) {
+  if (d.rows() != d.cols()) throw shape_error(text(call, ": ", name, " is ", d.rows(), " x ", d.cols(), ", and must be square"));
+  if (!d.handle()->domain) return;
+  row_partition const &a = *d.handle()->rows, &b = *d.handle()->domain->rows;
+  throw shape_error(text(call, ": the rows and columns of ", name, " have other owners: rank ", a.rank(), " has ", a.words(), " of the one, and ", b.words(), " of the other; take repartition(",
+                         name, ", ", name, ".row_layout())"));
+}
 /// Sums over all ranks that share a matrix, of rectangles those of both axes.
 template <class D, class T>
 void reduce_over_sharing(D const& d, std::span<T> numbers) {

@@ -3,6 +3,7 @@
 // in dist/matrix/product_gradient.hpp.
 #pragma once
 
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -114,19 +115,25 @@ auto adjointed(A const& a) {
 }
 
 namespace detail {
-/// The cotangent of the entries of D where g is that of its diagonal. Collective, of entries.
+/// The cotangent of the entries of D where g is that of its diagonal. Collective, of entries and of rectangles.
 template <class D, class G>
 auto values_of_diagonal(D const& d, G const& g) {
   using Local = local_of_t<D>;
   using T = typename Local::value_type;
-  constexpr bool entries = by_entries<placements_of_t<D>>, of_columns = sparse_dim<placements_of_t<D>> == 1;
+  using List = placements_of_t<D>;
+  constexpr bool entries = by_entries<List>, rectangles = is_grid<List>, of_columns = sparse_dim<List> == 1 && !rectangles;
   constexpr index_t P = Local::shape_type::block_rows;
   Local const& A = d.local();
   auto const whole = [&] {
-    if constexpr (entries)
+    if constexpr (entries) {
       return with_halo<0>(g.local(), *d.handle()->fold);
-    else
+    } else if constexpr (rectangles) {  // the ranks of a block of rows have the diagonal alike
+      auto sum = g.local();
+      all_reduce(d.mesh().communicator(sparse_axis<List, 1>), std::span<T>(sum.data(), std::size_t(sum.size())));
+      return sum;
+    } else {
       return g.local();
+    }
   }();
   vector<T> out(A.values().size());
   global_places<D> const places{d};
@@ -140,19 +147,13 @@ auto values_of_diagonal(D const& d, G const& g) {
   return out;
 }
 } // namespace detail
-/// Gradient of the diagonal: g at its entries; of a diagonal matrix: the diagonal of g. Law: D is not sharded in rectangles.
+/// Gradient of the diagonal: g at its entries; of a diagonal matrix: the diagonal of g.
 template <detail::TracedRows A>
 auto diagonal_of(A const& a) {
-  constexpr bool fits = !detail::is_grid<placements_of_t<plain_t<A>>>;
-  static_assert(fits, "sla: diagonal_of(D) of a traced D in rectangles has no gradient yet: that of a D by rows, columns or entries has one");
-  if constexpr (fits) {
-    auto const* const own = &a.variable();
-    auto rule = linear_in(
-        a, [own](auto const&, auto const& g) { return detail::values_of_diagonal(own->value(), g); }, [](auto const&, auto const& d) { return diagonal_of(d); });
-    return record(a.home(), diagonal_of(a.value()), std::move(rule));
-  } else {
-    return a;
-  }
+  auto const* const own = &a.variable();
+  auto rule = linear_in(
+      a, [own](auto const&, auto const& g) { return detail::values_of_diagonal(own->value(), g); }, [](auto const&, auto const& d) { return diagonal_of(d); });
+  return record(a.home(), diagonal_of(a.value()), std::move(rule));
 }
 template <Format F, detail::TracedDistributedExpr X>
   requires DistributedTensor<plain_t<X>>

@@ -88,15 +88,6 @@ auto with_local_columns(D const& d, Rows const& rows, std::shared_ptr<row_partit
   return typename distributed_with<Sparse, mesh_of_t<D>, placements_of_t<D>>::type(at.template tensor_of<Sparse>(whole, rows.values().data()), at.layout);
 }
 
-/// Errors: shape_error, in words that begin with the call, if sides that meet have other extents or owners.
-template <class = void>
-void require_one_side(char const* call, char const* of, row_partition const& a, row_partition const& b) {
-  if (a.extent() != b.extent()) throw shape_error(text(call, ": ", of, " are ", a.extent(), " and ", b.extent(), "; they must be equal"));
-  if (!same_rows(&a, &b))
-    throw shape_error(text(call, ": ", of, " have other owners: rank ", a.rank(), " has ", a.words(), " of the one, and ", b.words(),
-                           " of the other; distribute both by one layout, D.row_layout(), or repartition one"));
-}
-
 /// The rows of E that this rank owns, and behind them the ghosts of a halo of such rows: their pattern, by global numbers of columns, and the messages
 /// in which their values come.
 class rows_read {

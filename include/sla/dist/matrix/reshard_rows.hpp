@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <sla/dist/assembly/assemble.hpp>
+#include <sla/dist/matrix/matrix_functions.hpp>
 #include <sla/dist/matrix/unassembled.hpp>
 #include <sla/dist/partition/rows_of_rank.hpp>
 #include <sla/dist/step/steps_gradient.hpp>
@@ -41,7 +42,7 @@ auto rows_resharded(D const& d, std::shared_ptr<row_partition const> const& rows
           to = std::copy_n(A.values().data() + b * A.batch_stride() + slots[std::size_t(k)] * A.block_size, A.block_size, to);
       });
   typename Sparse::shape_type const whole(A.shape().batch(), layout.rows->extent(), of_columns->extent());
-  return localize<Sparse>(slice, whole, layout.mesh, Axis, layout.extent, rows, layout.domain ? layout.domain->rows : nullptr);
+  return localize<Sparse>(slice, whole, layout.mesh, Axis, layout.extent, rows, whole.rows() == whole.cols() ? nullptr : of_columns);
 }
 
 /// The graph of A + A^T on this rank's rows, as `rows_of_rank` says. Collective.
@@ -51,7 +52,7 @@ row_graph<index_t> graph_on_ranks(D const& d) {
   halo_plan const& halo = *layout.halo;
   any_communicator& c = halo.communicator();
   index_t const first = layout.rows->first(c.rank()), own = halo.own();
-  if (layout.domain) throw shape_error(text("the graph of A + A^T: A is ", layout.rows->extent(), " x ", layout.domain->rows->extent(), ", and must be square"));
+  require_square("the graph of A + A^T", "A", d);
   std::vector<double> numbers(static_cast<std::size_t>(own));  // exact below 2^53
   for (index_t n = 0; n < own; ++n) numbers[std::size_t(n)] = double(first + n);
   halo_exchange<double> numbered(halo, numbers.data(), {1, 1});

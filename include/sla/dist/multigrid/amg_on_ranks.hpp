@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <sla/core/held.hpp>
+#include <sla/dist/matrix/matrix_functions.hpp>
 #include <sla/dist/multigrid/rank_levels.hpp>
 
 namespace sla {
@@ -164,7 +165,7 @@ template <class Stored, DistributedSparse D>
   requires(detail::sparse_axis<placements_of_t<D>> >= 0)
 auto perform(op::setup, amg_in<Stored> const& p, D const& d) {
   if constexpr (detail::has_levels_on_ranks<D>) {
-    if (d.rows() != d.cols()) throw shape_error(text("amg: D is ", d.rows(), " x ", d.cols(), ", and must be square"));
+    detail::require_square("amg", "D", d);
     return rank_amg<amg_in<Stored>, D>(p, d);
   } else {
     auto m = detail::with_own_block<amg_in<Stored>>(d, [&](auto const& block) { return p.setup(block); });

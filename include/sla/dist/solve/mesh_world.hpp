@@ -104,6 +104,8 @@ struct linear_world<distributed<sparse_tensor<T, S, F, Memory>, Mesh, P...>> : d
   static void check(A const& a, bool square, char const* who = "solve") {
     if (square && a.rows() != a.cols())
       throw shape_error(text("solve(A, b): A is ", a.rows(), " x ", a.cols(), ", and must be square; for least squares, least_squares(A, b)"));
+    if constexpr (detail::sparse_dim<placements_of_t<A>> == 0)
+      if (square) detail::require_square("solve(A, b)", "A", a);
     detail::with_local_rows<true>(a, [&] { return linear_world<sparse_tensor<T, S, F, Memory>>::check(a.local(), false, who), 0; });
   }
   /// Errors: shape_error, if the rows or columns of a matrix that stands beside A lie otherwise.

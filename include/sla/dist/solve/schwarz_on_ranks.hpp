@@ -244,9 +244,7 @@ auto perform(op::setup, schwarz<Inner> const& p, D const& d) {
   if constexpr (has_rows) {
     auto const& o = p.options;
     int const ranks = d.handle()->rows->ranks();
-    constexpr int axis = detail::sparse_axis<placements_of_t<D>>;
-    index_t const rows = detail::range_layout(d.handle())->extent[axis], cols = detail::domain_layout(d.handle())->extent[axis];
-    if (rows != cols) throw shape_error(text("schwarz: A is ", rows, " x ", cols, ", and must be square"));
+    detail::require_square("schwarz", "A", d);
     if (o.overlap < 0) throw value_error(text("schwarz(..., {.overlap = ", o.overlap, "}): the overlap is at least 0"));
     if ((o.parts != 0 && o.parts != ranks) || !o.owner.empty())
       throw value_error(text("schwarz(..., {.parts = ", o.parts, "}): the rows are on ", ranks,

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include <sla/core/kept_blocks.hpp>
 #include <sla/solve/seam/stop.hpp>
 
 namespace sla::detail {
@@ -109,15 +110,19 @@ constexpr auto arnoldi_cycles(Method const& method, S& space, A const& a, M cons
   using H = accumulator_t<kernel_t<T>>;
   constexpr bool varying = How == right_preconditioner::varying;
   std::vector<V> basis, images;  // v_k and M v_k; of a fixed M only the latest image
+  basis.reserve(std::size_t(restart));
+  images.reserve(std::size_t(varying ? restart : 1));
   auto w = space.template like<T>(b);
 
   auto [rr, bb] = fuse(space, set(w, b - a * x), squared_norm_of(w), squared_norm_of(b));
   auto stop = make_stop(space, bb);
   bool on = stop.go_on(rr);
+  kept_list<decltype(space.map(begin_cycle<H, Capacity>{}, rr))> columns;
+  columns.reserve(std::size_t(restart));
   while (on) {
     auto rotations = space.map(begin_cycle<H, Capacity>{}, rr);
     auto scale = space.map(inverse_length{}, stop.state(), rr);
-    std::vector<decltype(rotations)> columns;
+    columns.clear();
     int k = 0;
     for (; k < restart && on; ++k) {
       std::size_t const at = std::size_t(k), image = varying ? at : 0;
