@@ -2,7 +2,9 @@
 // Derivatives of what equations define by complex steps, to 1e-11: Im y(x + i h d) / h of an analytic text for y, here of inverse iterations, normal
 // equations, Newton's steps and steps in time by complex factors, which know no derivative.
 #include <complex>
+#include <utility>
 
+#include <sla/determinant.hpp>
 #include <sla/eigenvalues.hpp>
 #include <sla/integrate.hpp>
 #include <sla/least_squares.hpp>
@@ -96,6 +98,39 @@ TEST_CASE("complex steps of least squares with damping, of nonlinear systems and
                for (int n = 0; n < 4; ++n) u = half.solve(eval(u - Z(0.5 * dt) * (a * u)));
                return sum_of_cubes(u);
              }, K, c);
+  check_step([&](auto const& a, auto const& u0) { return cubes(integrate([](auto const& u, double, auto const& k) { return -1.0 * (k * u); }, u0, {0.0, 4 * dt}, bdf2{.steps = 4, .rtol = 1e-15}, lu{}, a).x); },
+             [&](auto const& a, auto const& u0) {
+               auto const euler = lu(eval(eye<Z>(20) + Z(dt) * a)), both = lu(eval(Z(1.5) * eye<Z>(20) + Z(dt) * a));
+               vector<Z> before = u0, u = euler.solve(before);
+               for (int n = 0; n < 3; ++n) before = std::exchange(u, both.solve(eval(2.0 * u - 0.5 * before)));
+               return sum_of_cubes(u);
+             }, K, c);
+}
+
+TEST_CASE("complex steps of determinants, and of systems with bounds on the elements that are held in the end") {
+  auto const C = problems::convection_diffusion<double>({5, 4}, {6.0, -3.0});
+  auto const A = problems::poisson<double>({5, 4});
+  check_step([](auto const& a) { return det(a); }, [](auto const& a) { return det(a); }, C);
+  check_step([](auto const& a) { return slogdet(a).log_abs; }, [](auto const& a) { return std::log(det(a)); }, C);
+  check_step([](auto const& a) { return logdet(a, lu{}); }, [](auto const& a) { return std::log(det(a)); }, A);
+
+  auto const load = eval(0.4 + random<double>(20, 2)), low = eval(0.2 + 0.1 * random<double>(20, 3));
+  auto const contact = [](auto const& u, auto const& a, auto const& f) { return a * u + 0.5 * (u * u * u) - f; };
+  auto const solved = [&](auto const& a, auto const& f, auto const& l) { return solve_bounded(contact, zeros<double>(20), lower{l}, semismooth_newton{.rtol = 1e-14}, lu{}, a, f).x; };
+  auto const x = solved(A, load, low);
+  auto free = ones<Z>(20);
+  for (index_t n = 0; n < 20; ++n) free[n] = x[n] > low[n];
+  double const held = 20 - norm(free) * norm(free);
+  REQUIRE((held > 0.5 && held < 19.5));
+  check_step([&](auto const& a, auto const& f, auto const& l) { return cubes(solved(a, f, l)); },
+             [&](auto const& a, auto const& f, auto const& l) {
+               vector<Z> u = cast<Z>(x);
+               for (int n = 0; n < 12; ++n) {
+                 auto const J = eval(scale_rows(eval(a + diagonal(eval(1.5 * u * u))), free) + diagonal(eval(1.0 - free)));
+                 u = u - lu(J).solve(eval(free * contact(u, a, f) + (1.0 - free) * (u - l)));
+               }
+               return sum_of_cubes(u);
+             }, A, load, low);
 }
 
 } // namespace test_complex_step

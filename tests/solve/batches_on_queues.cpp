@@ -2,33 +2,18 @@
 // Batches, and blocks, of eigenproblems, singular triplets, least squares and estimates of determinants on queues of any lag: what the host finds.
 #include <sla/determinant.hpp>
 #include <sla/eigenvalues.hpp>
-#include <sla/exec/deferred.hpp>
 #include <sla/least_squares.hpp>
 #include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
+#include "suites/queues.hpp"
 
 namespace test_batches_on_queues {
 
 using namespace sla;
+using suite::check_lags;
 
 namespace {
-/// find(on(queue)) has the results of find() for each lag; `parts(result)` are tensors.
-template <class Find, class Parts>
-void check_lags(Find const& find, Parts const& parts, double tolerance = 1e-11) {
-  auto const host = find();
-  REQUIRE(host.report.converged());
-  for (int lag : {0, 4, 32}) {
-    int spaces = 0;
-    auto const late = find(on([&spaces, lag](frame f) { return ++spaces, deferred(f, lag); }));
-    CHECK(spaces > 0);
-    CHECK(late.report.converged());
-    std::apply([&](auto const&... expected) {
-      auto const compare = [&](auto const& found, auto const& wanted) { CHECK(double(norm(found - wanted)) <= tolerance * double(norm(wanted))); };
-      std::apply([&](auto const&... found) { (compare(found, expected), ...); }, parts(late));
-    }, parts(host));
-  }
-}
 auto const A = eval(problems::poisson<double>({6, 5}) + diagonal(random<double>(30, 2)));
 auto const items = stack_batch(A, eval(A + diagonal(random<double>(30, 3))));
 auto const pairs = [](auto const& r) { return std::tie(r.values, r.vectors); };

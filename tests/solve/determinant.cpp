@@ -235,7 +235,7 @@ TEST_CASE("what has no determinant, or no logarithm of it, is refused by one sen
   CHECK_THROWS_WITH(logdet(eval(-1.0 * A)), ContainsSubstring("logdet(A): A is not positive definite") && ContainsSubstring("slogdet(A)"));
   CHECK_THROWS_WITH(logdet(eval(-1.0 * A), lu{}), ContainsSubstring("logdet(A): det(A) is not positive, its sign is -1"));
   auto const swap = from_triplets<double>(2, 2, {0, 1}, {1, 0}, {2.0, 2.0});
-  CHECK_THROWS_WITH(det(swap, ldlt{}), ContainsSubstring("det(A): A: a pivot is zero") && ContainsSubstring("take lu{}") && !ContainsSubstring("minres"));
+  CHECK_THROWS_WITH(det(swap, ldlt{}), (ContainsSubstring("det(A): A: the pivot of row 0 is zero") || ContainsSubstring("det(A): A: the pivot of row 1 is zero")) && ContainsSubstring("take lu{}") && !ContainsSubstring("minres"));
   CHECK(det(swap) == -4);
   CHECK(logdet(slopes, lu{}) == Approx(slogdet(slopes).log_abs));
   CHECK_THROWS_WITH(selected_inverse(slopes, cholesky{}), ContainsSubstring("selected_inverse(A): A is not symmetric") && ContainsSubstring("use lu{}"));

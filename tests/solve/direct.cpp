@@ -66,7 +66,12 @@ TEST_CASE("singular and indefinite matrices are named") {
   indefinite.values()[sla::diagonal_positions(definite.pattern())[20]] *= -1;
   auto const c = sla::random<double>(64, 6);
   CHECK(sla::try_solve(indefinite, c, sla::cholesky{}).report.reason() == sla::reason::indefinite_matrix);
-  CHECK_THROWS_WITH(sla::cholesky(indefinite), ContainsSubstring("not positive definite") && ContainsSubstring("use ldlt or lu"));
+  CHECK_THROWS_WITH(sla::cholesky(indefinite), ContainsSubstring("not positive definite") && ContainsSubstring("the pivot of row 20 is not positive: use ldlt or lu"));
+  auto again = sla::prepare(definite, sla::cholesky{});  // after factors that were whole
+  again.update(indefinite);
+  CHECK_THAT(again.try_solve(c).report.choice, ContainsSubstring("the pivot of row 20 is"));
+  auto const apart = sla::block_diagonal(definite, indefinite);  // in a component by itself
+  CHECK_THAT(sla::try_solve(apart, sla::ones<double>(128), sla::cholesky{}).report.choice, ContainsSubstring("the pivot of row 84 is"));
   suite::is_dense_solution(indefinite, c, sla::solve(indefinite, c, sla::ldlt{}));
   CHECK_THROWS_WITH(sla::solve(general, c, sla::cholesky{}), ContainsSubstring("not symmetric") && ContainsSubstring("use lu"));
 }
@@ -78,6 +83,8 @@ TEST_CASE("a zero pivot of ldlt is no singularity, and the automatic choice solv
   CHECK(failed.reason() == sla::reason::zero_pivot);
   CHECK_THAT(text(failed), ContainsSubstring("zero pivot") && ContainsSubstring("take lu{} or minres{}") && !ContainsSubstring("is singular"));
   CHECK_THROWS_WITH(sla::ldlt(swap), ContainsSubstring("zero pivot"));
+  auto const hollow = sla::from_triplets<double>(3, 3, {0, 1, 1, 2, 2, 0}, {0, 1, 2, 1, 0, 2}, {1.0, 0.0, 2.0, 2.0, 3.0, 3.0});
+  CHECK_THAT(sla::try_solve(hollow, sla::ones<double>(3), sla::ldlt{}).report.choice, ContainsSubstring("the pivot of row 1 is zero"));
   suite::is_dense_solution(swap, b, sla::solve(swap, b));
 
   // a saddle point: B in the corners, nothing on the diagonal below

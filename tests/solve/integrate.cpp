@@ -165,6 +165,7 @@ TEST_CASE("integrate: bad input and steps that fail say why, in one sentence") {
   CHECK_THROWS_WITH(integrate(decay, u0, {0.0, 1.0, 5.0}, bdf2{}), ContainsSubstring("step 2 of 2, from t = 1 to 5, is 4 times as long"));
   CHECK_THROWS_WITH(integrate(decay, vector<double>{1.0, std::nan(""), 1.0}, {0.0, 1.0}, theta{}), ContainsSubstring("u0 has nan at element 1"));
   CHECK_THROWS_WITH(integrate(decay, u0, {0.0, 1.0}, theta{}, mass(eye<double>(4)), lu{}), ContainsSubstring("M is 4 x 4, and u0 has 3"));
+  CHECK_THROWS_WITH(integrate(decay, u0, {0.0, 1.0}, bdf2{}, mass(from_triplets<double>(3, 3, {0, 1, 2}, {0, 1, 2}, {1.0, std::nan(""), 1.0}))), ContainsSubstring("mass(A)): A(1, 1) is nan"));
   CHECK_THROWS_WITH(integrate(decay, u0, {0.0, 1.0}, theta{.implicitness = 0}, mass(from_triplets<double>(3, 3, {0, 1, 2}, {0, 1, 2}, {1.0, 0.0, 1.0})), lu{}), ContainsSubstring("step 1 of 1") && ContainsSubstring("singular"));
   auto const wide = from_triplets<double>(2, 3, {0, 1}, {0, 1}, {1.0, 1.0});
   CHECK_THROWS_WITH(integrate([&](auto const& u, double) { return wide * u; }, u0, {0.0, 1.0}, theta{}), ContainsSubstring("f(u, t) has 2 elements, and u 3"));

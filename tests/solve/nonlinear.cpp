@@ -152,6 +152,23 @@ TEST_CASE("anderson and picard solve systems of complex unknowns") {
   CHECK(norm(p.x - z) <= 1e-9 * norm(z));
   CHECK(2 * s.report.iterations() < p.report.iterations());
 }
+TEST_CASE("nonlinear systems in float are solved by every method, with preconditioners of the Jacobian in double") {
+  auto const A = cast<float>(problems::convection_diffusion<double>({6, 5}, {4.0, -2.0}));
+  auto const b = random<float>(30, 3);
+  auto const f = [&](auto const& u) { return A * u + 0.1F * (u * u * u) - b; };
+  auto const exact = nonlinear_solve([&](auto const& u) { return cast<double>(A) * u + 0.1 * (u * u * u) - cast<double>(b); }, zeros<double>(30), newton{.rtol = 1e-12}).x;
+  auto const check = [&](auto const& method) {
+    auto const s = nonlinear_solve(f, zeros<float>(30), method);
+    INFO(s.report);
+    CHECK(s.report.converged());
+    CHECK(norm(cast<double>(s.x) - exact) <= 1e-4 * norm(exact));
+  };
+  check(newton{.rtol = 1e-5});
+  check(newton_krylov{.rtol = 1e-5, .precondition = ilu0{}});
+  check(anderson{.rtol = 1e-5, .precondition = ilu0{}});
+  check(picard{.rtol = 1e-5, .damping = 0.5, .precondition = ilu0{}});
+  check(pseudo_transient{.rtol = 1e-5});
+}
 TEST_CASE("newton at the floor of rounding says so, rather than that its iterations were not enough") {
   bratu const of{60};
   auto const f = [&](auto const& u) { return of(u, 2.0); };
@@ -244,6 +261,7 @@ TEST_CASE("nonlinear systems: bad input and solves that fail say why, in one sen
     CHECK(report.iterations() <= 15);
     CHECK_THAT(report.why, ContainsSubstring("the last 8 steps") && ContainsSubstring("stationary point of |F| that is no root"));
   }
+  CHECK_THROWS_WITH(nonlinear_solve([](auto const& u) { return u - 1.0; }, zeros<double>(2), newton_krylov{.most_forcing = std::nan("")}), ContainsSubstring("newton_krylov{.first_forcing = ") && ContainsSubstring(".most_forcing = nan}"));
   CHECK_THROWS_WITH(nonlinear_solve([](auto const& u) { return sqrt(u - 2.0); }, start, newton{}), ContainsSubstring("nan at element 0, in iteration 0"));
   CHECK_THROWS_WITH(nonlinear_solve(square, full<double>(4, std::nan("")), newton{}), ContainsSubstring("u0 has nan at element 0"));
   auto const fails_later = [](auto const& u) { return u + where(u > 0.999999999999999, 0.0, std::nan("")); };

@@ -61,6 +61,24 @@ factor_cost cost_of_factors(index_t n, int const* row_ptr, int const* col, T con
   return out;
 }
 
+/// Eigen's Cholesky factors, which tell where they ended: the diagonal of a column of L that was not reached has the row -1.
+template <class Matrix>
+class ending_llt : public Eigen::SimplicialLLT<Matrix> {
+public:
+  void factorize(Matrix const& A) {
+    for (Eigen::Index k = 0; k < A.cols(); ++k) *diagonal_row(k) = -1;
+    Eigen::SimplicialLLT<Matrix>::factorize(A);
+  }
+  /// The last pivot that was looked at.
+  Eigen::Index ending() const {
+    Eigen::Index k = 0;
+    while (k + 1 < this->m_matrix.cols() && *diagonal_row(k + 1) >= 0) ++k;
+    return k;
+  }
+
+private:
+  int* diagonal_row(Eigen::Index k) const { return const_cast<int*>(this->m_matrix.innerIndexPtr()) + this->m_matrix.outerIndexPtr()[k]; }
+};
 template <class T, factorization Kind>
 class factors_of_one {
 public:
@@ -69,7 +87,7 @@ public:
   using Square = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
   using Solver = std::conditional_t<
       Kind == factorization::lu, Eigen::SparseLU<Matrix, Eigen::COLAMDOrdering<int>>,
-      std::conditional_t<Kind == factorization::cholesky, Eigen::SimplicialLLT<Matrix>, Eigen::SimplicialLDLT<Matrix>>>;
+      std::conditional_t<Kind == factorization::cholesky, ending_llt<Matrix>, Eigen::SimplicialLDLT<Matrix>>>;
   Solver solver;
   std::optional<std::conditional_t<Kind == factorization::lu, Eigen::PartialPivLU<Square>, Eigen::LLT<Square>>> dense;  ///< in its place, where most entries are stored
 
@@ -95,7 +113,19 @@ factored factor_one(std::shared_ptr<factors_of_one<T, Kind>>& f, index_t n, fact
   f->solver.factorize(A);
   if constexpr (Kind == factorization::lu)  // Eigen reports it as a numerical issue, or not at all
     if (f->solver.lastErrorMessage().find("MEMORY") != std::string::npos) throw std::bad_alloc();
-  return {f->solver.info() == Eigen::Success};
+  if (f->solver.info() == Eigen::Success) return {};
+  if constexpr (Kind == factorization::lu) {
+    return {false};
+  } else {
+    index_t pivot = 0;
+    if constexpr (Kind == factorization::cholesky) {
+      pivot = f->solver.ending();
+    } else {
+      auto const d = f->solver.vectorD();
+      while (pivot + 1 < n && d[pivot] != T(0)) ++pivot;
+    }
+    return {false, f->solver.permutationPinv().indices()[pivot]};
+  }
 }
 template <bool Adjoint, class T, factorization Kind>
 void solve_one(factors_of_one<T, Kind> const& f, index_t n, T* b) {

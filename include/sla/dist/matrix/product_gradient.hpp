@@ -166,4 +166,12 @@ auto perform(detail::requesting_partial<Op, Word>, A const& a, X const& x) {
     return detail::trace_product<Requested>(detail::oriented_for<Requested>(a), x);
 }
 
+/// A traced vector of one rank beside a distributed matrix is refused by the sentence of its value.
+template <PlacedOperator A, Traced X>
+  requires Tensorial<plain_t<X>>
+auto operator*(A const&, X const& x) {
+  require_well_typed<detail::product_op<A>, std::remove_cvref_t<decltype(detail::matrix_of(std::declval<A const&>()))>, plain_t<X>>();
+  return x;
+}
+
 } // namespace sla

@@ -196,8 +196,17 @@ private:
 /// Law: D is square and sharded by rows, as u0 is; every entry of the Jacobian that is not 0 somewhere is in the pattern. Cost: once the pattern of all on every rank, for colours;
 /// of a Jacobian as many derivatives of F as colours, and one more; a few more where terms cancel. Errors: value_error, on every rank, where the pattern misses an entry, or a derivative is no number; shape_error.
 /// Source: Curtis, Powell and Reid, On the estimation of sparse Jacobian matrices (1974).
-template <DistributedSparse D>
+template <class D>
 class jacobian_on {
+  static_assert(always_false<D>, "sla: jacobian_on(D): D is a sparse matrix that is distributed by rows, and not traced, distribute<SparseShard<0>>(A, mesh, partitioner); of a u0 in host memory leave jacobian_on out: the pattern is found by itself");
+
+public:
+  using jacobian_option_tag = void;
+  using refused = void;
+  explicit jacobian_on(D const&) {}
+};
+template <DistributedSparse D>
+class jacobian_on<D> {
 public:
   using jacobian_option_tag = void;
   explicit jacobian_on(D d) : d_(std::move(d)) {
@@ -217,5 +226,7 @@ private:
   D d_;
   std::shared_ptr<detail::colored_entries<> const> entries_;
 };
+template <class D>
+jacobian_on(D const&) -> jacobian_on<D>;
 
 } // namespace sla

@@ -32,7 +32,11 @@ auto beside_setup(Problem const& problem) {
   using A = std::remove_cvref_t<decltype(problem.a)>;
   if constexpr (Problem::is_preconditioned) {
     auto const m = detail::shared_of<decltype(problem.setup()) const>(problem.setup());
-    return Apply([m, space = detail::shared_of<decltype(problem.space())>(problem.space())](Block const& r, Block& z) { fuse(*space, set(z, *m * r)), space->finish(); });
+    struct kept {
+      decltype(std::declval<Problem const&>().space()) space;
+    };
+    std::shared_ptr<kept> const on(new kept{problem.space()});  // a space need not move
+    return Apply([m, on](Block const& r, Block& z) { fuse(on->space, set(z, *m * r)), on->space.finish(); });
   } else {
     if constexpr (Readable<A>) {
       auto const p = properties(problem.a);

@@ -227,12 +227,15 @@ concept TracedLeastSquares = !DualLeastSquares<A, B, Options...> && (Traced<A> |
 template <class A, class B, class... Options>
   requires detail::TracedLeastSquares<A, B, Options...>
 auto perform(op::try_least_squares, A const& a, B const& b, Options const&... options) {
-  return detail::trace_least_squares(a, b, options...);
+  if constexpr (detail::least_squares_laws<plain_t<A>, plain_t<B>, std::remove_cvref_t<decltype(detail::plain_damping(options))>...>::hold)
+    return detail::trace_least_squares(a, b, options...);
+  else
+    return detail::never<least_squares_solution<plain_t<B>>>();  // well-formed, so that the sentence is the only error
 }
 template <class A, class B, class... Options>
   requires detail::TracedLeastSquares<A, B, Options...>
 auto perform(op::least_squares, A const& a, B const& b, Options const&... options) {
-  return detail::converged_x(detail::trace_least_squares(a, b, options...));
+  return detail::converged_x(perform(op::try_least_squares{}, a, b, options...));
 }
 // transpose(A), adjoint(A) and conj(A) of a traced A are stored.
 template <class A, class B, class... Options>

@@ -194,6 +194,15 @@ inline constexpr bool has_no_entries = !SparseOperand<A> && !WithFactors<A>;
 /// What is returned where a call is refused.
 template <class Op>
 using no_determinant = std::conditional_t<std::same_as<Op, op::slogdet>, sign_and_log<double, double>, double>;
+/// The same of A: on ranks a number of theirs, so that no other sentence follows.
+template <class Op, class A>
+auto refused_determinant(A const& a) {
+  using World = linear_world<plain_t<A>>;
+  if constexpr (!std::same_as<Op, op::slogdet> && requires { sum(World::common(plain_value(a), vector<double>(1))); })
+    return sum(World::common(plain_value(a), vector<double>(1)));
+  else
+    return no_determinant<Op>{};
+}
 } // namespace detail
 
 /// Refused: another option than factors that can be made, or an estimate.
@@ -207,10 +216,10 @@ detail::no_determinant<Op> perform(Op, A const&, Options const&...) {
 /// Refused: what has no entries to factor.
 template <detail::OfFactors Op, class A, class... Options>
   requires(detail::has_no_entries<A> && !(detail::EstimatorOptions<Options> || ...))
-detail::no_determinant<Op> perform(Op, A const&, Options const&...) {
+auto perform(Op, A const& a, Options const&...) {
   static_assert(always_false<A>, "sla: det, slogdet, logdet, selected_inverse: A is a sparse tensor in host memory, or lu(A), ldlt(A), cholesky(A): of a dense matrix or a linear_operator "
                                  "to<Csr<>>(to_dense(A)), of what is distributed gather(A), or logdet(A, stochastic_lanczos{})");
-  return {};
+  return detail::refused_determinant<Op>(a);
 }
 
 } // namespace sla

@@ -139,6 +139,7 @@ auto integrated(F const& f, U const& from, time_grid grid, Method const& method,
     else
       return (from);
   }();
+  if constexpr (!std::same_as<M, no_mass>) check_named(value_part(plain_value(m)), false, "integrate(f, u0, times, ..., mass(A))");
   using V = std::remove_cvref_t<decltype(start)>;
   using block = state_block_t<V>;
   double const began = seconds_now();

@@ -92,7 +92,7 @@ struct least_squares_laws {
   static constexpr bool one_method = !(is_method_of_solve<Options> || ...) && (0 + ... + wants_least_squares<Options>::value) <= 1;
   static constexpr bool known = !one_method || (LeastSquaresOption<Options> && ...);
   static constexpr bool named = !brings_preconditioner || (names_method && !(is_direct<Options> || ...));
-  static constexpr bool factors = (can_factor_for<Options> && ...);
+  static constexpr bool factors = !named || (can_factor_for<Options> && ...);
   static constexpr bool fits = fits_system<World, B>, placed = is_placed<World, B>;
   static constexpr bool has_sides = !fits || !placed || requires(A const& a, typename World::template vector_type<B> const& b) {
     World::zero_of_domain(a, b);

@@ -135,6 +135,8 @@ struct newton_krylov {
   /// Improves u until |F(u)| is small. Solver: a detail::operator_solver.
   template <class Problem, class Solver, class V>
   void run(Problem const& problem, Solver& solver, V& u) const {
+    for (double forcing : {first_forcing, most_forcing})
+      if (!(forcing >= 0 && forcing < 1)) throw value_error(text(name, "{.first_forcing = ", first_forcing, ", .most_forcing = ", most_forcing, "}: a linear solve leaves a part of its right-hand side, at least 0 and less than 1"));
     auto& report = problem.report();
     auto at = problem.first_value(u);
     detail::nonlinear_stop const stop(report, rtol, atol, max_iterations, at.norm);

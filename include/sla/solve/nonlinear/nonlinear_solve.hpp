@@ -90,12 +90,19 @@ double linear_rtol_for(M const& method) {
 /// Does the method never store a Jacobian?
 template <class M>
 inline constexpr bool is_without_jacobian = requires(M const& m) { m.linear_method(0.1); };
+/// Is there a jacobian_on(A) that its own sentence has refused?
+template <class Stored>
+inline constexpr bool is_refused = false;
+template <class Option>
+  requires requires { typename std::remove_cvref_t<Option>::refused; }
+inline constexpr bool is_refused<std::tuple<Option>> = true;
 /// Refused: jacobian_on(D) behind a vector of one rank.
 template <class V, class Stored>
 constexpr bool require_place_of_jacobian() {
-  constexpr bool fits = std::tuple_size_v<Stored> == 0 || !is_tensor<V>;
+  constexpr bool refused = is_refused<Stored>;
+  constexpr bool fits = refused || std::tuple_size_v<Stored> == 0 || !is_tensor<V>;
   static_assert(fits, "sla: nonlinear_solve(F, u0, method, jacobian_on(D), ...), solve_bounded, trace_branch, integrate: with jacobian_on(D) u0 is a vector on ranks that lies as the rows of D; of a u0 in host memory leave jacobian_on(D) out: the pattern is found by itself");
-  return fits;
+  return fits && !refused;
 }
 /// What solves with the Jacobian for a method, and for derivatives. Stored: a tuple of how, or none.
 template <class V, class M, class On, class Linear, class Stored>
