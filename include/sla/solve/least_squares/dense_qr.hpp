@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Dense QR for least squares with few columns: the complete orthogonal decomposition, which tells the rank. Factors of a batch
+// Dense QR for least squares with few columns: the complete orthogonal decomposition of Eigen, which tells the rank. Factors of a batch
 // item each, in double; how vectors go to the columns of Eigen and back serves other direct methods too.
 #pragma once
 
@@ -110,7 +110,7 @@ using number_of_factors = std::conditional_t<is_complex<T>, std::complex<double>
 } // namespace detail
 
 /// `least_squares(A, b, dense_qr{})`: A = Q R with column pivots, and once more from the right where the rank is less than the columns (Golub and Van Loan,
-/// Matrix Computations, 5.4.2): the shortest x, whatever the rank. For sparse tensors of the host with few columns. The rank is that
+/// Matrix Computations, 5.4.2, by Eigen): the shortest x, whatever the rank. For sparse tensors of the host with few columns. The rank is that
 /// of columns above rounding; the report names it where it is not full.
 /// Cost: 2 m n min(m, n) operations and m n numbers, of each batch item.
 struct dense_qr {
