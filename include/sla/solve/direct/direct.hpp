@@ -136,6 +136,7 @@ struct refinement {
 };
 
 /// `solve(A, b, lu{})`: sparse LU with partial pivoting (Eigen's SparseLU, after Demmel et al., SuperLU), any square matrix.
+/// Of a matrix of 32 rows and more that stores at least half of its entries, dense LU (PartialPivLU); cholesky and ldlt then try a dense L L^H first.
 /// `lu(A)` keeps the factors: solve, solve_transpose, solve_adjoint, refactor(A2). Errors of the latter: solve_error where
 /// A is singular.
 template <class A = void>
