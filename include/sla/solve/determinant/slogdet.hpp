@@ -194,11 +194,11 @@ inline constexpr bool has_no_entries = !SparseOperand<A> && !WithFactors<A>;
 /// What is returned where a call is refused.
 template <class Op>
 using no_determinant = std::conditional_t<std::same_as<Op, op::slogdet>, sign_and_log<double, double>, double>;
-/// The same of A: on ranks a number of theirs, so that no other sentence follows.
+/// The same of A: of a traced one on ranks a number of theirs, so that no other sentence follows.
 template <class Op, class A>
 auto refused_determinant(A const& a) {
   using World = linear_world<plain_t<A>>;
-  if constexpr (!std::same_as<Op, op::slogdet> && requires { sum(World::common(plain_value(a), vector<double>(1))); })
+  if constexpr (!std::same_as<Op, op::slogdet> && !std::same_as<A, plain_t<A>> && requires { sum(World::common(plain_value(a), vector<double>(1))); })
     return sum(World::common(plain_value(a), vector<double>(1)));
   else
     return no_determinant<Op>{};
