@@ -135,7 +135,7 @@ std::string name_of() {
   if constexpr (std::same_as<P, none>)
     return "";
   else
-    return name_of_options<P>();
+    return name_of_options<P>;
 }
 
 /// Items whose factors failed say so: what the method saw of them is a residual that does not fall.

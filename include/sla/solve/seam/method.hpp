@@ -55,12 +55,10 @@ template <class O>
 inline constexpr bool has_readable_name = !requires { O::name; } || has_name<O>;
 /// For reports, of a preconditioner.
 template <class P>
-constexpr char const* name_of_options() {
-  if constexpr (requires { P::name; })
-    return P::name;
-  else
-    return "a preconditioner of yours";
-}
+inline constexpr char const* name_of_options = "a preconditioner of yours";
+template <class P>
+  requires requires { P::name; }
+inline constexpr char const* name_of_options<P> = P::name;
 template <class M>
 inline constexpr bool has_readable_flags =
     ((!requires { &M::needs_definite; } && !requires { typename M::needs_definite; }) || requires { typename std::bool_constant<M::needs_definite>; }) &&

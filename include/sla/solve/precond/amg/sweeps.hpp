@@ -50,7 +50,7 @@ struct amg_sweeps_of final : amg_sweep_maker {
   P options;
 
   explicit amg_sweeps_of(P const& p) : options(p) {}
-  static constexpr char const* name() { return name_of_options<P>(); }
+  static constexpr char const* name() { return name_of_options<P>; }
   std::shared_ptr<amg_sweep<float> const> setup(amg_matrix<float> const& A) const override { return made(A); }
   std::shared_ptr<amg_sweep<double> const> setup(amg_matrix<double> const& A) const override { return made(A); }
   std::shared_ptr<amg_sweep<std::complex<float>> const> setup(amg_matrix<std::complex<float>> const& A) const override { return made(A); }

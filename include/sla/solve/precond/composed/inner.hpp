@@ -103,7 +103,7 @@ namespace detail {
 /// "inner gmres + ilu0"
 template <class Method, class P>
 constexpr auto name_of_inner() {
-  constexpr std::string_view method = Method::name, preconditioner = name_of_options<P>(), with = preconditioner.empty() ? "" : " + ";
+  constexpr std::string_view method = Method::name, preconditioner = name_of_options<P>, with = preconditioner.empty() ? "" : " + ";
   fixed_string<sizeof("inner ") + method.size() + with.size() + preconditioner.size()> out;
   std::size_t n = 0;
   for (std::string_view part : {std::string_view("inner "), method, with, preconditioner})

@@ -110,7 +110,7 @@ private:
 /// What a report says of it: " of ilu0, 8 parts, overlap 1, restricted".
 template <class Inner>
 std::string schwarz_remark(Inner const&, schwarz_options const& o, index_t parts) {
-  return text(" of ", name_of_options<Inner>(), ", ", parts, parts == 1 ? " part" : " parts", ", overlap ", o.overlap, o.restricted ? ", restricted" : "");
+  return text(" of ", name_of_options<Inner>, ", ", parts, parts == 1 ? " part" : " parts", ", overlap ", o.overlap, o.restricted ? ", restricted" : "");
 }
 
 /// f(), whose errors say of which subdomain they are, and name rows of A where they can: row(k) is that of row k of the subdomain.
