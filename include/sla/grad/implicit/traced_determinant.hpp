@@ -35,6 +35,13 @@ auto numbers_of_trace(Factors const& factors, D const& d, G const& f) {
   return number_per_item(factors.shape(), out);
 }
 
+/// Of a traced matrix on ranks, a number of theirs.
+template <class Op, Traced A>
+  requires(!std::same_as<Op, op::slogdet>) && requires(A const& a) { sum(linear_world<plain_t<A>>::common(a.value(), vector<double>(1))); }
+struct refused_determinant<Op, A> {
+  static auto of(A const& a) { return sum(linear_world<plain_t<A>>::common(a.value(), vector<double>(1))); }
+};
+
 template <class Home, class M, class Factors>
 auto trace_number(op::det op, Home& home, M const& m, Factors const& f) {
   using N = typename Factors::number;

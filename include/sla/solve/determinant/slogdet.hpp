@@ -191,27 +191,21 @@ concept EstimatorOptions = requires { typename O::estimator_tag; };
 /// Neither a sparse tensor nor such a solver. Higher floors have values of their own.
 template <class A>
 inline constexpr bool has_no_entries = !SparseOperand<A> && !WithFactors<A>;
-/// What is returned where a call is refused.
-template <class Op>
-using no_determinant = std::conditional_t<std::same_as<Op, op::slogdet>, sign_and_log<double, double>, double>;
-/// The same of A: of a traced one on ranks a number of theirs, so that no other sentence follows.
+/// What is returned where a call is refused: a number. Higher floors return theirs, so that no other sentence follows.
 template <class Op, class A>
-auto refused_determinant(A const& a) {
-  using World = linear_world<plain_t<A>>;
-  if constexpr (!std::same_as<Op, op::slogdet> && !std::same_as<A, plain_t<A>> && requires { sum(World::common(plain_value(a), vector<double>(1))); })
-    return sum(World::common(plain_value(a), vector<double>(1)));
-  else
-    return no_determinant<Op>{};
-}
+struct refused_determinant {
+  using type = std::conditional_t<std::same_as<Op, op::slogdet>, sign_and_log<double, double>, double>;
+  static type of(A const&) { return {}; }
+};
 } // namespace detail
 
 /// Refused: another option than factors that can be made, or an estimate.
 template <detail::OfFactors Op, class A, class... Options>
   requires(!detail::has_no_entries<A> && !(sizeof...(Options) <= 1 && (detail::MakesFactors<Options> && ...)) && !(detail::EstimatorOptions<Options> || ...))
-detail::no_determinant<Op> perform(Op, A const&, Options const&...) {
+auto perform(Op, A const& a, Options const&...) {
   static_assert(always_false<A>, "sla: det, slogdet, logdet, selected_inverse: a determinant is of factors, lu{}, ldlt{} or cholesky{}, and of no other method or preconditioner; without "
                                  "factors there is the estimate logdet(A, stochastic_lanczos{})");
-  return {};
+  return detail::refused_determinant<Op, A>::of(a);
 }
 /// Refused: what has no entries to factor.
 template <detail::OfFactors Op, class A, class... Options>
@@ -219,7 +213,7 @@ template <detail::OfFactors Op, class A, class... Options>
 auto perform(Op, A const& a, Options const&...) {
   static_assert(always_false<A>, "sla: det, slogdet, logdet, selected_inverse: A is a sparse tensor in host memory, or lu(A), ldlt(A), cholesky(A): of a dense matrix or a linear_operator "
                                  "to<Csr<>>(to_dense(A)), of what is distributed gather(A), or logdet(A, stochastic_lanczos{})");
-  return detail::refused_determinant<Op>(a);
+  return detail::refused_determinant<Op, A>::of(a);
 }
 
 } // namespace sla
