@@ -2,6 +2,8 @@
 // expect-error: sla: the pattern of the format has no member `none`
 #include <vector>
 
+#include <sla/tensor/storage/format_members.hpp>
+
 #include <sla/dist.hpp>
 
 #ifdef FIXED

@@ -16,7 +16,7 @@ struct no_steps {
   template <class S, class A, class M, class V, class X, class MakeStop>
   static auto run(S& space, A const&, M const&, V const& b, X&, MakeStop make_stop) {
     auto [bb] = fuse(space, squared_norm_of(b));
-    return make_stop(space, bb).finish();
+    return make_stop(space, bb).outcome();
   }
 };
 

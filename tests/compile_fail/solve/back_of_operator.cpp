@@ -15,7 +15,7 @@ struct both_ways {
   template <class S, class A, class M, class V, class X, class MakeStop>
   static auto run(S& space, A const& a, M const&, V const& b, X& x, MakeStop make_stop) {
     auto [bb] = fuse(space, set(x, sla::adjoint(a) * b), squared_norm_of(x));
-    return make_stop(space, bb).finish();
+    return make_stop(space, bb).outcome();
   }
 };
 

@@ -34,7 +34,7 @@ constexpr bool require_tensor() {
 }
 template <class F, class V, class... P>
 constexpr bool require_values() {
-  constexpr bool callable = std::is_invocable_v<F const&, V const&, P const&...>;
+  constexpr bool callable = requires(F const& f, V const& u, P const&... p) { f(u, p...); };
   static_assert(callable, "sla: nonlinear_solve(F, u0, method, parameters...), jacobian(F, u, parameters...), trace_branch(F, u0, lambda0, ...): F takes u and as many parameters as are given, by `auto const&`");
   if constexpr (callable) {
     using Y = std::remove_cvref_t<decltype(eval(std::declval<F const&>()(std::declval<V const&>(), std::declval<P const&>()...)))>;
