@@ -154,6 +154,13 @@ TEST_CASE("a nearly full matrix is solved by dense factors, or by the few iterat
   CHECK(report.method == "lu");
   CHECK_THAT(report.choice, ContainsSubstring("nearly full; tried: gmres + row_norms: iteration limit after 20"));
   CHECK(solve_random(shift(large, 60.0)).method == "gmres");
+  auto const mixed = solve_random(eval(definite - 20.0 * sla::eye<double>(60)));
+  CHECK_THAT(mixed.choice, ContainsSubstring("symmetric, not definite, nearly full") || ContainsSubstring("symmetric, positive diagonal, nearly full"));
+  CHECK_THAT(solve_random(eval(-1.0 * definite)).choice, ContainsSubstring("symmetric, not definite, nearly full"));
+  auto singular = full(200);  // no factors, and b is not in the range
+  for (sla::index_t i = 0; i < 200; ++i) singular.values()[200 * i + 7] = 0;
+  auto const left = sla::try_solve(singular, sla::ones<double>(200)).report;
+  CHECK((!left.converged() && left.iterations() <= 1000));  // 10000 of gmres before
 }
 
 TEST_CASE("where couplings of transport point one way, multigrid is smoothed by incomplete factors") {

@@ -261,8 +261,9 @@ TEST_CASE("iluk of a high level is LU, of blocks in batches too; iterations fall
     if (r > 0) put(0, r, -1), put(r, 0, -1), put(r, (r + 1) % 600, -1);
   }
   auto const hub = from_triplets<double>(600, 600, i, j, v);
-  CHECK_THROWS_WITH(iluk{}.setup(hub), Matches("iluk\\{.level = 1\\}: row [0-9]+ of 600 makes L and U more than 100 times A's 2396 entries, .*; take ilut\\{\\} or amg\\{\\}, or raise .most_fill"));
+  CHECK_THROWS_WITH(iluk{}.setup(hub), Matches("iluk\\{.level = 1\\}: row [0-9]+ of 600 makes L and U more than 100 times A's 2396 entries, .*; take a lower level, ilut\\{\\} or amg\\{\\}, or raise .most_fill"));
   CHECK(try_solve(hub, ones<double>(600), gmres{}, iluk{.most_fill = 1000}).report.iterations() == 1);
+  CHECK_THROWS_WITH(iluk{.most_fill = NAN}.setup(D), ContainsSubstring("iluk{.most_fill = nan}: L and U have A's entries at least"));
   CHECK_THROWS_WITH(iluk{.level = -1}.setup(D), ContainsSubstring("iluk{.level = -1}"));
   auto zero = D;
   zero.values()[0] = 0;

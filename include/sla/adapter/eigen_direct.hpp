@@ -21,6 +21,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <new>
 #include <optional>
@@ -99,15 +100,15 @@ factored factor_one(std::shared_ptr<factors_of_one<T, Kind>>& f, index_t n, fact
   if (!f) f = std::make_shared<factors_of_one<T, Kind>>();
   if (n == 0) return {};  // Eigen's LU divides by the number of rows
   Eigen::Map<Eigen::SparseMatrix<T, Eigen::RowMajor, int> const> const by_rows(n, n, row_ptr[n], row_ptr, col, values);
-  f->dense.reset();
   if (is_nearly_full(n, row_ptr[n])) {
+    f = std::make_shared<factors_of_one<T, Kind>>();  // without sparse ones of older values
     f->dense.emplace(typename factors_of_one<T, Kind>::Square(by_rows));
     if constexpr (Kind == factorization::lu)
-      return {(f->dense->matrixLU().diagonal().array() != T(0)).all()};
-    else if (Kind == factorization::cholesky || f->dense->info() == Eigen::Success)
-      return {f->dense->info() == Eigen::Success};
-    f->dense.reset();  // of any sign: without exchanges Eigen has no dense LDL^H
+      return {(f->dense->matrixLU().diagonal().array().abs() >= (std::numeric_limits<double>::min)()).all()};
+    else if (f->dense->info() == Eigen::Success)
+      return {};
   }
+  f->dense.reset();  // of any sign: without exchanges Eigen has no dense LDL^H; and sparse factors tell the row of a pivot that is not positive
   typename factors_of_one<T, Kind>::Matrix const A = by_rows;
   if (anew || f->solver.rows() == 0) f->solver.analyzePattern(A);
   f->solver.factorize(A);

@@ -87,9 +87,17 @@ struct kept_allocator {
   using value_type = T;
   kept_allocator() = default;
   template <class U>
-  kept_allocator(kept_allocator<U> const&) {}  // NOLINT: all are alike
-  T* allocate(std::size_t n) { return static_cast<T*>(kept_blocks::take(n * sizeof(T))); }
-  void deallocate(T* p, std::size_t n) noexcept { kept_blocks::give(p, n * sizeof(T)); }
+  constexpr kept_allocator(kept_allocator<U> const&) {}  // NOLINT: all are alike
+  constexpr T* allocate(std::size_t n) {
+    if (std::is_constant_evaluated()) return std::allocator<T>().allocate(n);
+    return static_cast<T*>(kept_blocks::take(n * sizeof(T)));
+  }
+  constexpr void deallocate(T* p, std::size_t n) noexcept {
+    if (std::is_constant_evaluated())
+      std::allocator<T>().deallocate(p, n);
+    else
+      kept_blocks::give(p, n * sizeof(T));
+  }
   bool operator==(kept_allocator const&) const = default;
 };
 

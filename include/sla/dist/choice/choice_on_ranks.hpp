@@ -76,8 +76,9 @@ struct choice_world<distributed<sparse_tensor<T, S, F, host_memory>, Mesh, P...>
   static Candidates look(A const& a, int max_iterations) {
     auto grid = grid_guess::none;
     double growth = 1;
-    if constexpr (on_ranks) grid = guess_grid_on_ranks(a), growth = growth_on_ranks(a);
-    auto out = choose<Candidates>(properties_on_ranks(a), max_iterations, grid, growth);
+    bool whole = true;
+    if constexpr (on_ranks) grid = guess_grid_on_ranks(a), growth = growth_on_ranks(a), whole = sharing(a).size() == 1;
+    auto out = choose<Candidates>(properties_on_ranks(a), max_iterations, grid, growth, whole);
     auto const factored = std::find_if(out.steps.begin(), out.steps.end(), [](attempt const& s) { return is_factors(s.what); });
     if (on_ranks && factored != out.steps.end() && (!is_gathered || out.rows > most_gathered_rows)) {
       out.why += is_gathered ? text(", of more than ", most_gathered_rows, " rows, which no rank gathers for factors") : text(", whose factors no rank makes");

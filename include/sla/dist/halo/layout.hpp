@@ -24,7 +24,7 @@ struct shared_layout {
   std::shared_ptr<row_partition const> rows{};  ///< of a Part: the dimension that SparseShard<0> or Shard<d, Part<>> shards
   std::shared_ptr<halo_plan const> halo{};      ///< of a sparse operand: what its products exchange
   std::shared_ptr<halo_plan const> fold{};      ///< of a nonzero partition: where its rows' contributions go
-  std::shared_ptr<shared_layout const> domain{};  ///< of a rectangular sparse operand: the layout of x in A * x
+  std::shared_ptr<shared_layout const> domain{};  ///< of a sparse operand that is rectangular, or whose columns have other owners than its rows: the layout of x in A * x
 };
 
 /// A layout that tensors share.

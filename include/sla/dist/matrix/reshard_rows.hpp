@@ -17,10 +17,10 @@
 namespace sla {
 
 namespace detail {
-/// The rows of D along an axis, each on its owner in `rows`. The columns of a rectangular D
-/// stay where they are. Collective.
+/// The rows of D along an axis, each on its owner in `rows`. The columns of a rectangular D stay where they are; those of a square D go to their owners in
+/// `columns`, or lie as its rows where that is null. Collective.
 template <int Axis, class D>
-auto rows_resharded(D const& d, std::shared_ptr<row_partition const> const& rows) {
+auto rows_resharded(D const& d, std::shared_ptr<row_partition const> const& rows, std::shared_ptr<row_partition const> const& columns = nullptr) {
   using Sparse = local_of_t<D>;
   using T = typename Sparse::value_type;
   Sparse const& A = d.local();
@@ -42,7 +42,7 @@ auto rows_resharded(D const& d, std::shared_ptr<row_partition const> const& rows
           to = std::copy_n(A.values().data() + b * A.batch_stride() + slots[std::size_t(k)] * A.block_size, A.block_size, to);
       });
   typename Sparse::shape_type const whole(A.shape().batch(), layout.rows->extent(), of_columns->extent());
-  return localize<Sparse>(slice, whole, layout.mesh, Axis, layout.extent, rows, whole.rows() == whole.cols() ? nullptr : of_columns);
+  return localize<Sparse>(slice, whole, layout.mesh, Axis, layout.extent, rows, whole.rows() == whole.cols() ? columns : of_columns);
 }
 
 /// The graph of A + A^T on this rank's rows, as `rows_of_rank` says. Collective.
@@ -155,7 +155,7 @@ auto record_resharded(X const& x, Y y, Move const& move) {
       x,
       [own](auto const&, auto const& g) {
         auto const& A = own->value();
-        auto const back = rows_resharded<Axis>(g, A.handle()->rows).first;
+        auto const back = rows_resharded<Axis>(g, A.handle()->rows, domain_layout(A.handle())->rows).first;
         auto const pattern = back.pattern().view(); // the entries of A, whose columns have their numbers
         std::vector<typename plain_t<X>::value_type> entry;
         return values_on(A.local(), [&](index_t, index_t i, index_t j) {

@@ -202,7 +202,7 @@ auto rows_on_ranks(X const& x, Choose const& choose) {
 } // namespace detail
 
 /// Rows [first, last) of a distributed matrix or vector, in global numbers: each stays on its owner. Collective. Law: D is sharded by rows, without a
-/// batch, or a vector that lies so. Placement: that of D; the columns of a matrix are owned as before, of a square one as its rows. Gradient: g where
+/// batch, or a vector that lies so. Placement: that of D; the columns of a matrix are owned as those of D, also where it comes out square: solve it as repartition(E, E.row_layout()). Gradient: g where
 /// it was taken from. Cost: numbers of ghosts. Errors, on every rank: index_error; value_error, if ranks disagree.
 template <detail::SlicedOnRanks X>
 auto rows(X const& x, index_t first, index_t last) {

@@ -65,7 +65,7 @@ inline double multigrid_steps(index_t rows, double growth) { return (130 + 5e5 /
 constexpr bool is_factors(candidate what) { return what == candidate::ldlt || what == candidate::lu; }
 inline double step_seconds(matrix_properties const& p) { return 1.5e-11 * (12 * double(p.entries) + 100 * double(p.rows)); }
 template <class Candidates>
-Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_guess grid, double growth) {
+Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_guess grid, double growth, bool whole) {
   double const rows = double(p.rows), band = double((std::max)(p.lower_bandwidth, p.upper_bandwidth));
   double const factor_seconds = 5e-11 * rows * band * band, step_seconds = detail::step_seconds(p);
   auto limited = [&](double seconds, int least, int most) {
@@ -78,12 +78,16 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
   bool const affordable = countable && (factor_seconds < 60 || p.rows <= 20000);
   std::string const symmetry = p.complex ? "Hermitian" : "symmetric";
 
-  // Where most entries are stored, factors are dense, and take as long as iterations of a ninth of the rows: fewer come first. ILU(0) would be LU without exchanges, and dear.
+  std::string const other_kind = p.hermitian ? text(symmetry, ", not definite") : p.symmetric ? "complex symmetric" : text("not ", symmetry);  // than those of CG
+  attempt const gmres_while{candidate::gmres_row_norms, max_iterations, max_iterations, false, 300};  // ten restarts tell: it stagnates for good where b is not in the range of A
+
+  // Where most entries are stored, factors are dense, and take as long as iterations of a ninth of the rows. Of many rows half of these come first, or less, as they may be lost. ILU(0) would be
+  // LU without exchanges, and dear.
   if (countable && is_nearly_full(p.rows, p.entries) && p.definite != definiteness::positive_semidefinite) {
     bool const by_cg = p.hermitian && p.positive_diagonal;
-    attempt const steps{by_cg ? candidate::cg_jacobi : p.hermitian ? candidate::minres_row_norms : candidate::gmres_row_norms, max_iterations};
+    attempt const steps = p.hermitian ? attempt{by_cg ? candidate::cg_jacobi : candidate::minres_row_norms, max_iterations} : gmres_while;
     attempt const factors{by_cg ? candidate::ldlt : candidate::lu, max_iterations, 0, true}, lu{candidate::lu, max_iterations, 0, true};
-    Candidates out{{factors, steps}, text(by_cg ? "" : "not ", symmetry, by_cg ? ", positive diagonal" : "", ", nearly full")};
+    Candidates out{{factors, steps}, text(by_cg ? text(symmetry, ", positive diagonal") : other_kind, ", nearly full")};
     if (by_cg) out.steps.push_back(lu);
     int const patience = int(p.rows / 20);
     if (p.rows > 1500) out.steps.insert(out.steps.begin(), {steps.what, (std::min)(max_iterations, patience), patience});
@@ -100,7 +104,7 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
   // all strictly dominant, as those of steps in time, may need few steps everywhere. Where the couplings of a grid follow one axis, sweeps along it are nearly exact.
   // A row that is coupled to very many makes products dense. Where a narrow band has no holes, as that of a tridiagonal matrix, nothing fills: ILU(0) is LU.
   auto const corner = [](double width) { return width * (width + 1) / 2; };
-  bool const exact = band <= 16 && double(p.entries) >= rows * double(p.lower_bandwidth + p.upper_bandwidth + 1) - corner(double(p.lower_bandwidth)) - corner(double(p.upper_bandwidth));
+  bool const exact = whole && band <= 16 && double(p.entries) >= rows * double(p.lower_bandwidth + p.upper_bandwidth + 1) - corner(double(p.lower_bandwidth)) - corner(double(p.upper_bandwidth));
   bool const elliptic = p.opposed_off_diagonal && countable && p.rows >= 3000;
   bool const many = grid == grid_guess::none ? multigrid_weight(growth) < 1.5 && (p.rows >= 400000 || (p.rows >= 30000 && rows >= 100 * band)) : grid == grid_guess::even ? p.rows >= least_grid_points : p.rows >= 130000;
   auto const with_multigrid = [&](Candidates&& l, candidate by) {
@@ -151,14 +155,13 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
     if (!ordered) out.steps.erase(out.steps.begin() + 1);
     return with_multigrid(std::move(out), candidate::cg_amg);
   }
-  std::string const why = p.hermitian ? text(symmetry, ", not definite") : p.symmetric ? "complex symmetric" : text("not ", symmetry);
+  std::string const& why = other_kind;
   if (p.hermitian) {
     if (!affordable) return {{{candidate::minres_row_norms, max_iterations}}, text(why, ", too large for factors")};
     Candidates out{{{candidate::ldlt, max_iterations}, {candidate::lu, max_iterations}, {candidate::minres_row_norms, max_iterations}}, why};
     if (minres_pays) out.steps.insert(out.steps.begin(), minres_while);
     return out;
   }
-  attempt const gmres_while{candidate::gmres_row_norms, max_iterations, max_iterations, false, 300};  // ten restarts tell: it stagnates for good where b is not in the range of A
   if (p.zero_diagonals > 0) {
     Candidates out{{{candidate::lu, max_iterations}, gmres_while, {candidate::bicgstab_ilu0, max_iterations}}, text(why, ", zeros on the diagonal")};
     if (!countable) out.steps.erase(out.steps.begin());
@@ -175,10 +178,10 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
 /// The list for a matrix of these properties. Costs are guessed from rows, entries and bandwidth: a factorisation as
 /// rows x bandwidth^2, which is too much for a matrix in bad order, so that iterations come first there. Before factors are
 /// made, their cost is counted, and dear ones wait until iterations have had as much time.
-/// Source of the constants: bench/results.
+/// whole: one rank has all rows, so that its ILU(0) is of all of A. Source of the constants: bench/results.
 template <class Candidates = candidates>
-Candidates choose(matrix_properties const& p, int max_iterations, detail::grid_guess grid = detail::grid_guess::none, double growth = 1) {
-  auto out = detail::choose_steps<Candidates>(p, max_iterations, grid, growth);
+Candidates choose(matrix_properties const& p, int max_iterations, detail::grid_guess grid = detail::grid_guess::none, double growth = 1, bool whole = true) {
+  auto out = detail::choose_steps<Candidates>(p, max_iterations, grid, growth, whole);
   out.rows = p.rows, out.batch = p.batch;
   out.step_seconds = detail::step_seconds(p);
   out.multigrid_steps = detail::multigrid_steps(p.rows, growth);

@@ -48,7 +48,7 @@ std::shared_ptr<csr_pattern<Col, Ptr, host_memory> const> filled_pattern(csr_pat
     for (index_t j : row) col.push_back(j), level.push_back(of_column[std::size_t(j)]);
     first.push_back(index_t(col.size()));
     if (double(col.size()) > most_fill * double(A.slots()))
-      throw value_error(text("iluk{.level = ", most, "}: row ", i, " of ", A.rows, " makes L and U more than ", most_fill, " times A's ", A.slots(), " entries, as rows and columns for nearly all unknowns do; take ilut{} or amg{}, or raise .most_fill"));
+      throw value_error(text("iluk{.level = ", most, "}: row ", i, " of ", A.rows, " makes L and U more than ", most_fill, " times A's ", A.slots(), " entries, as high levels do, and rows and columns for nearly all unknowns; take a lower level, ilut{} or amg{}, or raise .most_fill"));
   }
   using Pattern = csr_pattern<Col, Ptr, host_memory>;
   auto const entries = [](auto to, auto const& from) {
@@ -62,7 +62,7 @@ std::shared_ptr<csr_pattern<Col, Ptr, host_memory> const> filled_pattern(csr_pat
 
 /// `solve(A, b, gmres{}, iluk{.level = 1})`: M = (L U)^-1, where L U is A on A's pattern and the entries that fill up to this level; level 0
 /// is ilu0. The pattern is of A's alone: update(A) keeps it, and batch items share it. Blocks count as one entry.
-/// Setup, Cost: as of ilu0 on the larger pattern, which grows fast with the level. Errors: as of ilu0; value_error for a level below 0, and where
+/// Setup, Cost: as of ilu0 on the larger pattern, which grows fast with the level. Errors: as of ilu0; value_error for a level below 0 or most_fill below 1, and where
 /// L and U get more than `most_fill` times A's entries: a row for nearly all unknowns fills all rows below it.
 struct iluk {
   int level = 1;
@@ -75,6 +75,7 @@ struct iluk {
   template <class T, class S, class F>
   auto setup(sparse_tensor<T, S, F> const& A) const {
     if (level < 0) throw value_error(text("iluk{.level = ", level, "}: a level of fill is at least 0, which is ilu0; 1 and 2 are usual"));
+    if (!(most_fill >= 1)) throw value_error(text("iluk{.most_fill = ", most_fill, "}: L and U have A's entries at least; it is 1 or more"));
     return applied_triangles<iluk, T, S, F>(*this, A);
   }
   template <class Pattern>
