@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Singular values and condition numbers: against dense algebra and closed forms, on model and real matrices, rectangular ones too.
+#include <array>
 #include <complex>
 #include <numbers>
 
@@ -94,6 +95,19 @@ TEST_CASE("singular triplets of complex, small, diagonal and deficient matrices"
   CHECK(all.values[3] <= 1e-15);
   CHECK(all.report.orthogonality <= 1e-14);
   CHECK(all.values[0] == Approx(3 * std::sqrt(2.0)));
+}
+
+TEST_CASE("values of any multiplicity have all their singular vectors, largest and smallest, by products and by factors") {
+  for (auto [n, multiplicity, k] : {std::array{195, 3, 4}, {170, 5, 5}, {149, 5, 3}, {113, 5, 8}, {112, 4, 4}}) {
+    auto d = ones<double>(n);
+    for (index_t j = 0; j < n; ++j) d[j * 37 % n] += double(j / multiplicity);
+    auto const A = diagonal(d);
+    auto const largest_of = svds(A, k), smallest_of = svds(A, k, smallest{});
+    INFO(largest_of.report << '\n' << smallest_of.report);
+    CHECK((largest_of.report.converged() && smallest_of.report.converged()));
+    for (int j = 0; j < k; ++j) CHECK(largest_of.values[j] == Approx(1 + (n - 1 - j) / multiplicity));
+    for (int j = 0; j < k; ++j) CHECK(smallest_of.values[j] == Approx(1 + j / multiplicity));
+  }
 }
 
 TEST_CASE("many singular triplets of few columns are by dense algebra") {

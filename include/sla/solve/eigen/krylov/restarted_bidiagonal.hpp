@@ -41,7 +41,8 @@ auto run_golub_kahan(S& space, index_t k_wanted, bool smallest_first, restart_ru
   list_u left(space, plain_inner{}, random_u);
   matrix_type B(0, 0);
   projected_column<U> b(0);
-  bool is_closed = true, beside = !rule.find_multiples;
+  bool is_closed = true;
+  look_beside<S> look(rule.find_multiples);
   golub_kahan_result<V, W> out;
 
   auto const step_u = [&](int j) { return forth(right.at(j), left.next(), [&](auto&&... s) { return left.join(j, std::forward<decltype(s)>(s)...); }); };
@@ -103,16 +104,8 @@ auto run_golub_kahan(S& space, index_t k_wanted, bool smallest_first, restart_ru
     int const count = (std::min)(k, size);
     int converged = 0;
     while (converged < count && is_converged(converged)) ++converged;
-    bool const done = converged == k;
-    if (done && out.is_whole) beside = out.alone = true;
-    bool ends = done && beside;
-    if (ends && size > k) {
-      double const apart = std::abs(value(k) - value(k - 1)), known = coupling(k);
-      bool const next = is_converged(k);
-      out.cuts_cluster = next && apart <= 8 * (known + coupling(k - 1) + unit * greatest);
-      ends = !rule.find_multiples || next || apart > known;
-    }
-    if (ends) out.reason = reason::converged, out.alone = out.alone || rule.find_multiples;
+    ordered_values const values{[&](int j) { return smallest_first ? value(j) : -value(j); }, coupling, is_converged, unit * greatest, rule.rtol};
+    bool const done = converged == k, ends = look.ends(out, values, k, size, done, out.is_whole);
     if (ends || out.restarts >= rule.max_restarts) {
       for (int j = 0; j < count; ++j) out.values.push_back(value(j));
       out.domain = right.combined(columns(svd.V, count));
@@ -120,13 +113,13 @@ auto run_golub_kahan(S& space, index_t k_wanted, bool smallest_first, restart_ru
       space.finish();  // the bases go
       return out;
     }
-    bool const begins_beside = done && !beside;
+    bool const begins_beside = look.is_due(done);
+    if (begins_beside) look.begin(values, k);
     int const kept = begins_beside ? k : kept_of(size, k, converged);
     matrix_type const P = columns(svd.U, kept), Q = columns(svd.V, kept);
     right.contract(Q), left.contract(P);
     B = dense_adjoint_product<U>(P, dense_product<U>(B, Q));
     b = (P.adjoint() * b).eval();
-    beside = beside || begins_beside;
     is_closed = is_closed || begins_beside;
   }
 }

@@ -54,17 +54,61 @@ struct restarted_result {
   auto vectors() const { return problem->vectors(count); }
 };
 
+/// What a restarted method knows of its values in their order, the first key the smallest: keys, how well each is known, and whether it has converged.
+template <class Key, class Coupling, class Converged>
+struct ordered_values {
+  Key key;
+  Coupling coupling;
+  Converged is_converged;
+  double rounding, rtol;
+
+  double margin(int j) const { return 8 * (coupling(j) + rounding) + rtol * std::abs(key(j)); }
+};
+
+/// Whether k pairs that have converged are the first of all. The run begins anew beside them, from a random vector, and goes on until what it finds there is known
+/// to be beyond the k-th. One run finds one more vector of a multiple value, so it begins again until the first k stay as they are.
+template <class = void>
+class look_beside {
+public:
+  explicit look_beside(bool is_wanted) : is_wanted_(is_wanted), is_beside_(!is_wanted) {}
+
+  /// Whether the run ends with the first k of `values`, of which there are `size`, and these are all that there are if `is_whole`. `done`: the first k have converged.
+  template <class Values, class Out>
+  bool ends(Out& out, Values const& values, int k, int size, bool done, bool is_whole) {
+    if (done && is_whole) is_beside_ = out.alone = true;
+    if (!done || !is_beside_) return false;
+    if (size > k) {
+      double const apart = values.key(k) - values.key(k - 1), known = values.coupling(k);
+      bool const next = values.is_converged(k);
+      out.cuts_cluster = next && apart <= 8 * (known + values.coupling(k - 1) + values.rounding);
+      if (is_wanted_ && !next && apart <= known) return false;
+    }
+    for (std::size_t j = 0; !is_whole && j < locked_.size(); ++j)
+      if (values.key(int(j)) < locked_[j].first - values.margin(int(j)) - locked_[j].second) return is_beside_ = false;
+    out.reason = reason::converged, out.alone = out.alone || is_wanted_;
+    return true;
+  }
+  bool is_due(bool done) const { return done && !is_beside_; }
+  template <class Values>
+  void begin(Values const& values, int k) {
+    locked_.clear();
+    for (int j = 0; j < k; ++j) locked_.emplace_back(values.key(j), values.margin(j));
+    is_beside_ = true;
+  }
+
+private:
+  bool is_wanted_, is_beside_;
+  std::vector<std::pair<double, double>> locked_;  // the keys of the pairs beside which it looks, and how well they are known
+};
+
 /// Restarts until the k first pairs have converged, by the order of `key` of values of the operator. `to_a(value)` is the value of A. `scale(process)` is
-/// |A x - w B x| / |B x| for the residual vector x of length 1; with an inverse, this over |value| again.
-/// With find_multiples the process begins anew beside what has converged, from a random vector, and goes on until what it finds there is known to
-/// be beyond the k-th; of operators that are not normal, as far as their residuals say. One run finds one more vector of a multiple value, so it begins
-/// again until the first k stay as they are.
+/// |A x - w B x| / |B x| for the residual vector x of length 1; with an inverse, this over |value| again. With find_multiples others are looked for beside what
+/// has converged; of operators that are not normal, as far as their residuals say.
 template <template <class> class Problem, class Process, class Key, class ToA, class Scale>
 auto restarted(Process& process, int k, restart_rule const& rule, bool inverted, Key const& key, ToA const& to_a, Scale const& scale) {
   restarted_result<Problem<typename Process::U>> out;
   double const unit = Process::unit_rounding;
-  bool beside = !rule.find_multiples;
-  std::vector<std::pair<dependent_t<double, Process>, double>> locked;  // the keys of the pairs beside which it looks, and how well they are known
+  look_beside<Process> look(rule.find_multiples);
   for (;; ++out.restarts) {
     process.expand(rule.basis);
     int const size = process.size();
@@ -76,36 +120,16 @@ auto restarted(Process& process, int k, restart_rule const& rule, bool inverted,
       return process.is_whole() || change <= 4 * unit * most || change * of_residual <= rule.rtol * reach;
     };
     auto const is_converged = [&](int j) { return is_small(projected.coupling(j), j); };
+    ordered_values const values{[&](int j) { return double(key(projected.value(j))); }, [&](int j) { return double(projected.coupling(j)); }, is_converged, unit * most, rule.rtol};
     int converged = 0;
     while (converged < out.count && is_converged(converged)) ++converged;
-    bool const done = converged == k;
-    if (done && process.is_whole()) beside = out.alone = true;
-    bool ends = done && beside;
-    if (ends && size > k) {
-      double const apart = key(projected.value(k)) - key(projected.value(k - 1)), known = projected.coupling(k);
-      bool const next = is_converged(k);
-      out.cuts_cluster = next && apart <= 8 * (known + projected.coupling(k - 1) + unit * most);
-      ends = !rule.find_multiples || next || apart > known;
-    }
-    auto const key_of = [&](int j) {
-      double const v = key(projected.value(j));
-      return std::pair(v, 8 * (projected.coupling(j) + unit * most) + rule.rtol * std::abs(v));
-    };
-    for (std::size_t j = 0; ends && beside && !process.is_whole() && j < locked.size(); ++j) {
-      auto const [now, known] = key_of(int(j));
-      if (now < locked[j].first - known - locked[j].second) ends = beside = false;
-    }
-    if (ends) out.reason = reason::converged, out.alone = out.alone || rule.find_multiples;
+    bool const done = converged == k, ends = look.ends(out, values, k, size, done, process.is_whole());
     if (ends || out.restarts >= rule.max_restarts) return out;
     // What is locked is a basis, which leaves more than its eigenvectors do where these are nearly parallel.
-    bool begins_beside = done && !beside;
+    bool begins_beside = look.is_due(done);
     for (int j = 0; begins_beside && j < k; ++j) begins_beside = is_small(projected.coupling_of_basis(k), j);
-    if (begins_beside) {
-      locked.clear();
-      for (int j = 0; j < k; ++j) locked.push_back(key_of(j));
-    }
+    if (begins_beside) look.begin(values, k);
     process.contract(projected.basis(begins_beside ? k : kept_of(size, k, converged)), begins_beside);
-    beside = beside || begins_beside;
   }
 }
 
