@@ -110,6 +110,26 @@ TEST_CASE("values of any multiplicity have all their singular vectors, largest a
   }
 }
 
+TEST_CASE("smallest singular values that factors do not settle are by dense algebra, and what a basis takes for nothing is rounding") {
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    auto scale = [&](index_t n, std::uint64_t s) { return diagonal(sla::vector<double>(exp(7.0 * random<double>(n, s)))); };
+    sparse_tensor<double> const A = scale(110, seed) * problems::random_sparse<double>(110, 70, 2, seed) * scale(70, seed + 50);
+    auto const exact = decompose(A);
+    auto const found = svds(A, 4, smallest{});
+    INFO(found.report);
+    CHECK(found.report.converged());
+    for (index_t j = 0; j < 4; ++j) CHECK(std::abs(found.values[j] - exact.values[69 - j]) <= 1e-13 * exact.values[0]);
+    CHECK((exact.values[69] > 1e-12 * exact.values[0] || condition_number(A) > 1e12));
+  }
+  for (int rows = 4; rows <= 12; ++rows)
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+      auto const A = problems::random_sparse<double>(rows, rows + 1, 1, seed);
+      auto const found = svds(A, rows, smallest{});
+      INFO(found.report);
+      CHECK(found.report.converged());
+    }
+}
+
 TEST_CASE("many singular triplets of few columns are by dense algebra") {
   auto const ash = read_matrix_market<double>(data("ash219.mtx"));
   auto const of_ash = decompose(ash);

@@ -104,10 +104,28 @@ auto triplets_of_pairs(Pairs const& pairs, index_t n) {
   return out;
 }
 
+/// Whether the triplets of m x n entries are by dense algebra: never, where that takes less time, or always.
+enum class dense_use { never, where_cheaper, always };
+template <class A>
+bool serves_dense(index_t m, index_t n) {
+  return Readable<A> && double(m) * double(n) * double((std::min)(m, n)) <= 2e8;
+}
+
+/// Are there values so small beside |A| that factors of the augmented matrix may have missed others?
+template <class A, class Triplets>
+bool falls_short(A const& a, Triplets const& out) {
+  if constexpr (Readable<A>) {
+    bool const by_augmented = !out.report.preconditioner.empty() && a.rows() != a.cols();
+    for (index_t j = 0; by_augmented && j < out.values.size(); ++j)
+      if (out.values[j] > 0 && double(out.values[j]) < 1e-9 * double(norm_inf(a))) return true;
+  }
+  return false;
+}
+
 /// svds of an A with at least as many rows as columns, and its stored adjoint. `transposed`: it is the adjoint that was given.
-/// `may_be_dense`: no method is named.
+/// `use`: whether dense algebra may take its place.
 template <class A, class Adjoint, class W, class Method, class On>
-auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& method, On const& on, bool transposed, bool may_be_dense) {
+auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& method, On const& on, bool transposed, dense_use use) {
   constexpr bool of_smallest = std::same_as<W, smallest>;
   constexpr int capacity = Method::capacity;
   using T = typename A::value_type;
@@ -124,7 +142,7 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
     require_range(space, a, x, z, "A", "svds(A, k)");
   }
   restart_rule const rule{method.rtol, method.max_restarts, n <= capacity ? int(n) : basis_for(k, method.basis, capacity), method.find_multiples};
-  bool const is_dense = Readable<A> && may_be_dense && n > capacity && (k > n / 5 || k + 3 > capacity) && double(m) * double(n) * double(n) <= 2e8;
+  bool const is_dense = use == dense_use::always || (use == dense_use::where_cheaper && n > capacity && (k > n / 5 || k + 3 > capacity) && serves_dense<A>(m, n));
   if (!is_dense) require_basis(Method::name, k, n, capacity);
   auto const by = [](auto const& op) { return [&op](auto const& x, auto& y, auto const& f) { return f(set(y, op * x)); }; };
   bool inverts = of_smallest && Readable<A> && n > capacity && !is_dense, by_eigenpairs = false;
@@ -218,7 +236,7 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
     size = (std::max)(size, std::sqrt(double(read_one(space, aa))));
     residuals.push_back(apart);
   }
-  double const rounding = 32 * double(std::numeric_limits<Real>::epsilon()) * size;
+  double const rounding = 96 * double(std::numeric_limits<Real>::epsilon()) * size;  // of products 32, and 64 that a basis takes for nothing
   std::vector<index_t> order;
   for (index_t j = 0; j < count; ++j) {
     if (residuals[std::size_t(j)] <= rounding && values[j] < residuals[std::size_t(j)]) values[j] = 0;
@@ -246,7 +264,8 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
 /// golub_kahan{...}, on(make_space). The vectors (u, v), one below the other, have real and positive inner products with random<T>(rows + columns, 1).
 /// Law: one matrix with scalar entries, or a linear_operator with its adjoint; of batches and blocks eigen_of_batch.hpp. What did not converge is in the report: nothing is thrown for that.
 /// A value that its residual is not below, where that is rounding, is 0, and its residual over |A|. The smallest values are by factors, of (c I, A; A^H, 0) where A is not square; by products alone, where
-/// these are not stored whole or factors take longer; of a diagonally dominant M-matrix with dear factors they are its eigenvalues, by lobpcg with amg; null vectors are by inverse iteration, and of an A that has no factors or is not square, values below 1e-10 |A| beside them may be missed.
+/// these are not stored whole or factors take longer; of a diagonally dominant M-matrix with dear factors they are its eigenvalues, by lobpcg with amg; null vectors are by inverse iteration, and of an A that has no factors or is not square, values below 1e-10 |A| beside them may be missed, as the report says.
+/// Where no method is named, small matrices whose values these do not settle are by dense algebra.
 /// Gradient: of values and vectors (traced_svds.hpp). Cost: that of golub_kahan. Errors: value_error for NaN, k < 1 or k > min(rows, columns).
 template <class A, class W = largest, class... Options>
   requires Wanted<W>
@@ -270,10 +289,17 @@ template <class A, class W = largest, class... Options>
       auto const& method = detail::pick<detail::wants_singular_method>(options..., unnamed);
       auto const& on = detail::pick<detail::wants_space>(options..., no);
       detail::require_sensible_call(method, wanted, "svds(A, k)");
-      bool const may_be_dense = !(SingularMethod<Options> || ...);
+      constexpr bool is_named = (SingularMethod<Options> || ...);
       auto const found = [&](A const& c, applied_identity const&, W const&) {
         auto const adjoint = linear_world<A>::adjoint(c);
-        auto out = rows >= cols ? detail::svds_of(c, adjoint, k, wanted, method, on, false, may_be_dense) : detail::svds_of(adjoint, c, k, wanted, method, on, true, may_be_dense);
+        auto const by = [&](detail::dense_use use) { return rows >= cols ? detail::svds_of(c, adjoint, k, wanted, method, on, false, use) : detail::svds_of(adjoint, c, k, wanted, method, on, true, use); };
+        auto out = by(is_named ? detail::dense_use::never : detail::dense_use::where_cheaper);
+        bool const is_doubtful = detail::falls_short(c, out);
+        if (is_doubtful) out.report.choice += text(out.report.choice.empty() ? "" : "; ", "values below 1e-10 |A| may be missing");
+        if (!is_named && (is_doubtful || !out.report.converged()) && detail::serves_dense<A>(rows, cols)) {
+          out = by(detail::dense_use::always);
+          out.report.choice = "golub-kahan did not settle it";
+        }
         if (rows < cols) std::swap(out.left, out.right);
         return out;
       };
@@ -335,7 +361,8 @@ template <class T, class S, class F>
   golub_kahan const method{.rtol = rtol, .find_multiples = false};
   auto const large = svds(A, 1, largest{}, method);
   most = value_of(large.values, large.report);
-  auto const little = svds(A, 1, smallest{}, method);
+  auto little = svds(A, 1, smallest{}, method);
+  if (!little.report.converged() || detail::falls_short(A, little)) little = svds(A, 1, smallest{});
   double const least = value_of(little.values, little.report);
   return least == 0 ? std::numeric_limits<double>::infinity() : most / least;
 }

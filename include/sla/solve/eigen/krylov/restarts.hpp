@@ -64,6 +64,8 @@ struct ordered_values {
 
   double margin(int j) const { return 8 * (coupling(j) + rounding) + rtol * std::abs(key(j)); }
 };
+template <class Key, class Coupling, class Converged>
+ordered_values(Key, Coupling, Converged, double, double) -> ordered_values<Key, Coupling, Converged>;
 
 /// Whether k pairs that have converged are the first of all. The run begins anew beside them, from a random vector, and goes on until what it finds there is known
 /// to be beyond the k-th. One run finds one more vector of a multiple value, so it begins again until the first k stay as they are.
