@@ -128,4 +128,12 @@ std::string text(Parts const&... parts) {
   return detail::printed({detail::printed_part(parts)...});
 }
 
+namespace detail {
+/// Adds a remark to those that are there.
+template <class... Parts>
+void add_remark(std::string& remarks, Parts const&... parts) {
+  remarks += text(remarks.empty() ? "" : "; ", parts...);
+}
+} // namespace detail
+
 } // namespace sla

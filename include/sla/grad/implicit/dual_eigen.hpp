@@ -27,40 +27,22 @@ struct parts_of_matrix {
   using variable = dual_variable<std::remove_cvref_t<decltype(value)>>;
   auto dual() const { return std::make_unique<variable>(&value, slope ? &*slope : nullptr); }
 };
-/// What a rule's pushforward adds.
-template <class Y>
-struct taken_tangent {
-  std::optional<Y> found;
-  void add(Y d) { found = std::move(d); }
-};
 
-/// The solutions z of (A - w_j B) z + B V c = g, V^H B z = 0, of dual numbers. V, BV: columns; d: of the values.
-template <class Derivative, class PA, class PB, class Column>
-class dual_beside {
-public:
-  dual_beside(Derivative const& d, PA const& a, PB const& b, vector<dependent_t<dual_element, PA>> const& w, std::vector<Column> const& v, std::vector<Column> const& bv) : d_(d), a_(a), b_(b), w_(w), v_(v), bv_(bv) {}
-
-  Column solve(index_t j, Column const& g) const {
-    auto const g0 = value_part(g);
-    auto const z0 = d_.solve_beside(j, g0);
-    auto const bz0 = d_.times_b(z0);
-    auto const& w = w_[j];
-    auto r = eval(slope_part(g) + w.slope[0] * bz0);
-    if constexpr (PA::moves) r = r - *a_.slope * z0;
-    if constexpr (PB::moves) r = r + w.value * (*b_.slope * z0);
-    for (std::size_t i = 0; i < v_.size(); ++i) r = r - dot(value_part(v_[i]), g0) * slope_part(bv_[i]);
-    auto z1 = d_.solve_beside(j, r);
-    for (std::size_t i = 0; i < v_.size(); ++i) z1 = z1 - dot(slope_part(bv_[i]), z0) * value_part(v_[i]);
-    return with_slope(z0, z1);
-  }
-
-private:
-  Derivative const& d_;
-  PA const& a_;
-  PB const& b_;
-  vector<dependent_t<dual_element, PA>> const& w_;
-  std::vector<Column> const &v_, &bv_;
-};
+/// f of both operands, each of dual numbers or plain, as rules of their values read them in forward mode; `no_matrix` is no operand.
+template <class PartA, class PartB, class F>
+auto with_tangents(PartA const& a, PartB const& b, F const& f) {
+  auto const on = [](auto const& part, auto const& next) {
+    parts_of_matrix const parts(part.value());
+    auto const variable = parts.dual();
+    return next(traced_operand<std::remove_cvref_t<decltype(*variable)>>{variable.get()});
+  };
+  return on(a, [&](auto const& da) {
+    if constexpr (std::same_as<PartB, no_matrix>)
+      return f(da, b);
+    else
+      return on(b, [&](auto const& db) { return f(da, db); });
+  });
+}
 
 /// The rule of eigsh for dual numbers, backward: as eigen_rule, of which it has the set-up.
 template <class PartA, class PartB, class... Options>
@@ -74,19 +56,10 @@ struct dual_eigen_rule {
   /// (w, V) with their slopes. Errors: those of the derivative.
   template <class W, class V>
   auto with_slopes(W const& w, V const& vectors) const {
-    return of_values([&](auto const& pa, auto const& pb) {
-      auto const da = pa.dual();
-      auto const db = pb.dual();
-      using A = traced_operand<std::remove_cvref_t<decltype(*da)>>;
-      auto const push = [&](auto rule) {
-        taken_tangent<std::tuple<W, V>> to;
-        rule.pushforward(std::tuple<W const&, V const&>(w, vectors), to);
-        return with_slope(std::tuple<W, V>(w, vectors), *to.found);
-      };
-      if constexpr (std::same_as<PartB, no_matrix>)
-        return push(eigen_rule<A, PartB, Options...>{A{da.get()}, b, report, options});
-      else
-        return push(eigen_rule<A, traced_operand<std::remove_cvref_t<decltype(*db)>>, Options...>{A{da.get()}, {db.get()}, report, options});
+    return with_tangents(a, b, [&]<class A, class B>(A const& da, B const& db) {
+      taken_tangent<std::tuple<W, V>> to;
+      eigen_rule<A, B, Options...>{da, db, report, options}.pushforward(std::tuple<W const&, V const&>(w, vectors), to);
+      return with_slope(std::tuple<W, V>(w, vectors), *to.found);
     });
   }
 
@@ -94,7 +67,7 @@ struct dual_eigen_rule {
   void pullback(Y const& y, G const& g) const {
     auto const& w = std::get<0>(y);
     auto const& gw = std::get<0>(g);
-    of_values([&](auto const& pa, auto const& pb) {
+    of_values([&]<class PA, class PB>(PA const& pa, PB const& pb) {
       using A = std::remove_cvref_t<decltype(pa.value)>;
       auto const held = [](auto const& p) { return kept_operand<std::remove_cvref_t<decltype(p.value)>>{{std::shared_ptr<void>(), &p.value}}; };
       auto const with = [&](auto part_b) {
@@ -108,7 +81,18 @@ struct dual_eigen_rule {
           using Column = decltype(column(V0, V1, 0));
           std::vector<Column> v, bv;
           for (index_t j = 0; j < k; ++j) v.push_back(column(V0, V1, j)), bv.push_back(times(pb, v.back()));
-          dual_beside const beside(d, pa, pb, w, v, bv);
+          // The z of (A - w_j B) z + B V c = g, V^H B z = 0.
+          auto const solve_beside = [&](index_t j, Column const& right) {
+            auto const g0 = value_part(right);
+            auto const z0 = d.solve_beside(j, g0), bz0 = d.times_b(z0);
+            auto r = eval(slope_part(right) + w[j].slope[0] * bz0);
+            if constexpr (PA::moves) r = r - *pa.slope * z0;
+            if constexpr (PB::moves) r = r + w[j].value * (*pb.slope * z0);
+            for (std::size_t i = 0; i < v.size(); ++i) r = r - dot(value_part(v[i]), g0) * slope_part(bv[i]);
+            auto z1 = d.solve_beside(j, r);
+            for (std::size_t i = 0; i < v.size(); ++i) z1 = z1 - dot(slope_part(bv[i]), z0) * value_part(v[i]);
+            return with_slope(z0, z1);
+          };
           auto U = V0, U1 = V0, W = V0, W1 = V0, N = V0, N1 = V0;
           auto const put = [&](auto& block, auto& slopes, index_t j, Column const& x) { put_column(block, j, value_part(x)), put_column(slopes, j, slope_part(x)); };
           for (index_t j = 0; j < k; ++j) {
@@ -116,7 +100,7 @@ struct dual_eigen_rule {
             Column const gj = column(G0, G1, j);
             if (norm(value_part(gj)) > 0 || norm(slope_part(gj)) > 0) {
               d.clusters().require_whole(j, "vector");
-              u = u - beside.solve(j, gj);
+              u = u - solve_beside(j, gj);
               for (index_t i = 0; i < k; ++i) {
                 dual_element const c = dot(v[std::size_t(i)], gj);
                 if (i == j)

@@ -48,18 +48,9 @@ private:
 
 template <class Home, class PartA, class PartB, class Triples, class... Options>
 auto dual_eigs(Home& home, PartA a, PartB b, Triples const& triples, Options const&... options) {
-  parts_of_matrix const pa(a.value());
-  parts_of_matrix const pb(b.value());
   std::tuple const plain(triples.values, triples.vectors, triples.left);
   taken_tangent<std::remove_const_t<decltype(plain)>> slopes;
-  auto const da = pa.dual();
-  using A = traced_operand<std::remove_cvref_t<decltype(*da)>>;
-  if constexpr (std::same_as<PartB, no_matrix>) {
-    general_eigen_rule<A, PartB>{A{da.get()}, b, triples.report}.pushforward(plain, slopes);
-  } else {
-    auto const db = pb.dual();
-    general_eigen_rule<A, traced_operand<std::remove_cvref_t<decltype(*db)>>>{A{da.get()}, {db.get()}, triples.report}.pushforward(plain, slopes);
-  }
+  with_tangents(a, b, [&]<class A, class B>(A const& da, B const& db) { general_eigen_rule<A, B>{da, db, triples.report}.pushforward(plain, slopes); });
   auto [w, V, W] = with_slope(plain, *slopes.found);
   return traced_eigs(home, std::move(a), std::move(b), eigentriples<decltype(w), decltype(V)>{std::move(w), std::move(V), std::move(W), triples.report}, options...);
 }

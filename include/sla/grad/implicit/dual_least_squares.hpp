@@ -71,15 +71,9 @@ struct dual_least_squares {
 /// {x, report} of a call of which A, b or the damping is traced, of dual numbers.
 template <class A, class B, class... Options>
 auto trace_dual_least_squares(A const& a, B const& b, Options const&... options) {
-  none const absent{};
-  auto const& own_damping = pick<wants_damping>(options..., absent);
-  constexpr bool has_damping = is_damping<std::remove_cvref_t<decltype(own_damping)>>;
-  auto& home = [&]() -> auto& {
-    if constexpr (has_damping)
-      return home_of(a, b, own_damping.value);
-    else
-      return home_of(a, b);
-  }();
+  auto const undamped = damping(0.0);
+  auto const& own_damping = pick<wants_damping>(options..., undamped).value;
+  auto& home = home_of(a, b, own_damping);
   auto const m = parameter_of(home, a);
   auto const right = parameter_of(home, evaluated_parameter(b));
   auto const& A0 = value_part(m.value());
@@ -91,8 +85,8 @@ auto trace_dual_least_squares(A const& a, B const& b, Options const&... options)
   };
   double const d0 = damping_of_options(plain_option(options)...);
   auto const d = [&] {
-    if constexpr (has_damping)
-      return plain_value(own_damping.value);
+    if constexpr (has_dual_elements<plain_t<std::remove_cvref_t<decltype(own_damping)>>>)
+      return plain_value(own_damping);
     else
       return d0;
   }();
@@ -121,12 +115,7 @@ auto trace_dual_least_squares(A const& a, B const& b, Options const&... options)
         });
       },
       unchanged);
-  auto const of_damping = [&] {
-    if constexpr (has_damping)
-      return linear_in(own_damping.value, [d](auto const& x, auto const& w) { return -2.0 * d * eval(dot(w.first, x)); }, unchanged);
-    else
-      return no_rule{};
-  }();
+  auto const of_damping = linear_in(own_damping, [d](auto const& x, auto const& w) { return -2.0 * d * eval(dot(w.first, x)); }, unchanged);
   auto x = record_implicit(home, linearized->at(found.x), [linearized](auto const& at) -> auto const& { return (*linearized)(at); }, of_b, of_a, of_damping);
   return least_squares_solution<decltype(x)>{x, std::move(found.report)};
 }
@@ -141,14 +130,9 @@ concept DualLeastSquares = (has_dual_elements<plain_t<A>> || has_dual_elements<p
 } // namespace sla::detail
 
 namespace sla {
-template <class A, class B, class... Options>
+template <detail::LeastSquaring Op, class A, class B, class... Options>
   requires detail::DualLeastSquares<A, B, Options...>
-auto perform(op::try_least_squares, A const& a, B const& b, Options const&... options) {
-  return detail::trace_dual_least_squares(a, b, options...);
-}
-template <class A, class B, class... Options>
-  requires detail::DualLeastSquares<A, B, Options...>
-auto perform(op::least_squares, A const& a, B const& b, Options const&... options) {
-  return detail::converged_x(detail::trace_dual_least_squares(a, b, options...));
+auto perform(Op, A const& a, B const& b, Options const&... options) {
+  return detail::answer_of<Op>(detail::trace_dual_least_squares(a, b, options...));
 }
 } // namespace sla

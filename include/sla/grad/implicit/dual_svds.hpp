@@ -26,31 +26,20 @@ struct dual_singular_rule {
       auto const one = [&](auto const& u, auto const& v) { return stacked(u, v, factor); };
       return with_slope(one(value_part(std::get<0>(of)), value_part(std::get<2>(of))), one(slope_part(std::get<0>(of)), slope_part(std::get<2>(of))));
     };
-    using H = std::remove_const_t<decltype(value)>;
-    tape t;
-    auto const h = traced<H>(t, t.input(value));
-    dual_eigen_rule<decltype(operand_of(h)), no_matrix>{operand_of(h), {}, report, {}}.pullback(std::tuple(std::get<1>(y), both(y, std::sqrt(0.5))), std::tuple(std::get<1>(g), both(g, std::sqrt(2.0))));
-    if (!h.variable().has_cotangent()) return;
-    H const of_h = h.variable().take_cotangent();  // Hermitian
-    auto of_a = A;
-    for (index_t i = 0; i < A.rows(); ++i)
-      A.pattern().view().for_row(i, [&](index_t at, index_t j) { of_a.values()[at] = 2.0 * of_h(i, A.rows() + j); });
-    a.v->add(contributed(std::move(of_a)));
+    auto const rule = [&]<class Operand>(Operand h) { return dual_eigen_rule<Operand, no_matrix>{std::move(h), {}, report, {}}; };
+    pull_through_hermitian(a, value, rule, std::tuple(std::get<1>(y), both(y, std::sqrt(0.5))), std::tuple(std::get<1>(g), both(g, std::sqrt(2.0))));
   }
 };
 } // namespace detail
 
 template <detail::DualTraced A, class W, class... Options>
 auto perform(op::svds, A const& a, int k, W const& wanted, Options const&... options) {
-  detail::parts_of_matrix const parts(a.value());
-  auto triplets = svds(parts.value, k, wanted, options...);
+  auto const operand = detail::operand_of(a);
+  auto triplets = svds(detail::value_part(a.value()), k, wanted, options...);
   auto plain = std::tuple(std::move(triplets.left), std::move(triplets.values), std::move(triplets.right));
-  using Y = decltype(plain);
-  auto const variable = parts.dual();
-  using Part = detail::traced_operand<std::remove_cvref_t<decltype(*variable)>>;
-  detail::taken_tangent<Y> slopes;
-  detail::singular_rule<Part>{Part{variable.get()}, triplets.report}.pushforward(plain, slopes);
-  detail::dual_singular_rule<decltype(detail::operand_of(a))> rule{detail::operand_of(a), triplets.report};
+  detail::taken_tangent<decltype(plain)> slopes;
+  detail::with_tangents(operand, detail::no_matrix{}, [&]<class Part>(Part const& part, auto const&) { detail::singular_rule<Part>{part, triplets.report}.pushforward(plain, slopes); });
+  detail::dual_singular_rule<std::remove_const_t<decltype(operand)>> rule{operand, triplets.report};
   auto [U, s, V] = record(a.home(), detail::with_slope(plain, *slopes.found), std::move(rule));
   return singular_triplets<decltype(U), decltype(s), decltype(V)>{U, s, V, std::move(triplets.report)};
 }

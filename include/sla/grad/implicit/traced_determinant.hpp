@@ -102,7 +102,7 @@ auto perform(Op op, A const& a, detail::direct_method<Kind> const&) {
   auto const m = detail::operand_of(owner);
   detail::require_single_entries(m.value());
   if constexpr (detail::require_pivots<Kind>())
-    return detail::trace_determinant(op, a.home(), m, detail::factors_for<Kind>(detail::value_part(m.value()), detail::name_of_call<Op>, detail::gives_zero<Op>, false));
+    return detail::trace_determinant(op, a.home(), m, detail::factors_for<Kind>(detail::value_part(m.value()), Op::call, detail::gives_zero<Op>, false));
 }
 template <class Op, detail::TracedMatrix A>
   requires detail::is_determinant<Op>
@@ -135,7 +135,7 @@ auto perform(op::selected_inverse, A const& a, Options const&...) {
 template <class Op, SparseOwner A, class G>
   requires detail::is_determinant<Op>
 auto vjp(Op, A const& a, G const& g) {
-  auto const f = detail::factors_for<detail::usual_factors<Op>>(a, detail::name_of_call<Op>, detail::gives_zero<Op>, false);
+  auto const f = detail::factors_for<detail::usual_factors<Op>>(a, Op::call, detail::gives_zero<Op>, false);
   using N = typename decltype(f)::number;
   std::vector<N> weights;
   for (index_t b = 0; b < a.batch_count(); ++b) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -82,7 +83,7 @@ public:
   Wide inner(Column const& x, Column const& y) const {
     auto space = problem_.space();
     auto [s] = fuse(space, dot_of(x, y));
-    return Wide(user_t<std::remove_cvref_t<decltype(read_one(space, s))>>(read_one(space, s)));
+    return Wide(read_number(space, s));
   }
   /// x += c y
   void add(Column& x, Wide c, Column const& y) const {
@@ -174,6 +175,13 @@ private:
   std::vector<Column> v_, bv_;
   mutable bool made_ = false;
   mutable decltype(beside_setup(std::declval<Problem const&>())) apply_;
+};
+
+/// What a rule's pushforward adds.
+template <class Y>
+struct taken_tangent {
+  std::optional<Y> found;
+  void add(Y d) { found = std::move(d); }
 };
 
 struct no_matrix {

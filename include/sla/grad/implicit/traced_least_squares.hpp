@@ -91,7 +91,7 @@ struct least_squares_linearized {
   template <class S>
   static X checked(least_squares_solution<S>&& s) {
     if (!s.report.converged()) {
-      s.report.choice += text(s.report.choice.empty() ? "" : "; ", law);
+      add_remark(s.report.choice, law);
       throw solve_error(std::move(s.report), "least_squares");
     }
     return std::move(s.x);
@@ -116,7 +116,7 @@ struct least_squares_linearized {
     for (auto const& n : report.least_squares) {
       if (n.residual_norm <= rounding * n.size_of_b) continue;
       auto singular = report;
-      singular.choice += text(singular.choice.empty() ? "" : "; ", law);
+      add_remark(singular.choice, law);
       for (auto& item : singular.items) item.state = reason::singular;
       throw solve_error(std::move(singular), "least_squares");
     }
@@ -149,14 +149,9 @@ template <class A, class B, class... Options>
 auto trace_least_squares(A const& a, B const& b, Options const&... options) {
   using sla::adjoint;
   using Plain = plain_t<A>;
-  none const absent{};
-  auto const& own_damping = pick<wants_damping>(options..., absent);
-  auto& home = [&]() -> auto& {
-    if constexpr (is_damping<std::remove_cvref_t<decltype(own_damping)>>)
-      return home_of(a, b, own_damping.value);
-    else
-      return home_of(a, b);
-  }();
+  auto const undamped = damping(0.0);
+  auto const& own_damping = pick<wants_damping>(options..., undamped).value;
+  auto& home = home_of(a, b, own_damping);
   auto const m = [&] {
     if constexpr (Traced<A>)
       return operand_of(a);
@@ -199,18 +194,13 @@ auto trace_least_squares(A const& a, B const& b, Options const&... options) {
         X const turned = adjoint(dA) * linearized->multiplier(x);
         return X(turned - linearized->by_system(V(dA * x + linearized->a() * turned)));
       });
-  auto const of_damping = [&] {
-    if constexpr (is_damping<std::remove_cvref_t<decltype(own_damping)>>)
-      return linear_in(
-          own_damping.value,
-          [d, linearized](auto const& x, auto const& w) {
-            if (!w.w) return 0.0;  // of damping 0
-            return -2 * d * real_inner(linearized->a(), *w.w, x);
-          },
-          [d](auto const& x, auto const& dd) { return multiplied(x, -2 * d * dd); });
-    else
-      return no_rule{};
-  }();
+  auto const of_damping = linear_in(
+      own_damping,
+      [d, linearized](auto const& x, auto const& w) {
+        if (!w.w) return 0.0;  // of damping 0
+        return -2 * d * real_inner(linearized->a(), *w.w, x);
+      },
+      [d](auto const& x, auto const& dd) { return multiplied(x, -2 * d * dd); });
   auto out = found.report;
   auto x = record_implicit(home, std::move(found.x), at, of_b, of_a, of_damping);
   return least_squares_solution<decltype(x)>{x, std::move(out)};
@@ -224,29 +214,19 @@ template <class A, class B, class... Options>
 concept TracedLeastSquares = !DualLeastSquares<A, B, Options...> && (Traced<A> || Traced<B> || (is_traced_damping<Options> || ...)) && linear_world<plain_t<A>>::template accepts<plain_t<B>>;
 } // namespace detail
 
-template <class A, class B, class... Options>
+template <detail::LeastSquaring Op, class A, class B, class... Options>
   requires detail::TracedLeastSquares<A, B, Options...>
-auto perform(op::try_least_squares, A const& a, B const& b, Options const&... options) {
+auto perform(Op, A const& a, B const& b, Options const&... options) {
   if constexpr (detail::least_squares_laws<plain_t<A>, plain_t<B>, std::remove_cvref_t<decltype(detail::plain_damping(options))>...>::hold)
-    return detail::trace_least_squares(a, b, options...);
+    return detail::answer_of<Op>(detail::trace_least_squares(a, b, options...));
   else
-    return detail::never<least_squares_solution<plain_t<B>>>();  // well-formed, so that the sentence is the only error
-}
-template <class A, class B, class... Options>
-  requires detail::TracedLeastSquares<A, B, Options...>
-auto perform(op::least_squares, A const& a, B const& b, Options const&... options) {
-  return detail::converged_x(perform(op::try_least_squares{}, a, b, options...));
+    return detail::answer_of<Op>(detail::never<least_squares_solution<plain_t<B>>>());  // well-formed, so that the sentence is the only error
 }
 // transpose(A), adjoint(A) and conj(A) of a traced A are stored.
-template <class A, class B, class... Options>
+template <detail::LeastSquaring Op, class A, class B, class... Options>
   requires detail::StoredTracedView<A>
-auto perform(op::try_least_squares, A const& a, B const& b, Options const&... options) {
-  return try_least_squares(perform(op::eval{}, a), b, options...);
-}
-template <class A, class B, class... Options>
-  requires detail::StoredTracedView<A>
-auto perform(op::least_squares, A const& a, B const& b, Options const&... options) {
-  return least_squares(perform(op::eval{}, a), b, options...);
+auto perform(Op, A const& a, B const& b, Options const&... options) {
+  return detail::answer_of<Op>(try_least_squares(perform(op::eval{}, a), b, options...));
 }
 
 } // namespace sla

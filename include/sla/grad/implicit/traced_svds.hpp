@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -19,14 +18,24 @@ namespace detail {
 /// (0, A; A^H, 0).
 template <class T, class S, class F>
 auto hermitian_of(sparse_tensor<T, S, F> const& a) {
-  std::vector<index_t> row, col;
-  std::vector<T> value;
-  for (index_t i = 0; i < a.rows(); ++i)
-    a.pattern().view().for_row(i, [&](index_t s, index_t j) {
-      row.push_back(i), col.push_back(a.rows() + j), value.push_back(a.values()[s]);
-      row.push_back(a.rows() + j), col.push_back(i), value.push_back(conj_of_value(a.values()[s]));
+  return augmented<T>(a, 0, 0);
+}
+/// What A, an operand, is handed by the rule that `rule_of(operand)` makes for (0, A; A^H, 0), of which `value` is the value; y, g: the results of that, and their cotangents.
+template <class Part, class H, class RuleOf, class Y, class G>
+void pull_through_hermitian(Part const& a, H const& value, RuleOf const& rule_of, Y const& y, G const& g) {
+  auto const& A = a.value();
+  tape t;
+  auto const h = traced<H>(t, t.input(value));
+  rule_of(operand_of(h)).pullback(y, g);
+  if (!h.variable().has_cotangent()) return;
+  H const of_h = h.variable().take_cotangent();  // Hermitian
+  auto of_a = A;
+  for (index_t i = 0; i < A.rows(); ++i)
+    A.pattern().view().for_row(i, [&](index_t at, index_t j) {
+      auto const half = of_h(i, A.rows() + j);
+      of_a.values()[at] = half + half;
     });
-  return from_triplets<T>(a.rows() + a.cols(), a.rows() + a.cols(), row, col, value);
+  a.v->add(contributed(std::move(of_a)));
 }
 /// The columns of u and v, one below the other, times a number; and the part of such a block from row `first` on, times a number, like u.
 template <class Block>
@@ -133,20 +142,10 @@ private:
   }
   template <class Block, class Values, class G, class GV>
   void pullback_by_hermitian(Block const& U, Values const& s, Block const& V, G const& gU, GV const& gs, G const& gV) const {
-    auto const& A = a.value();
     auto const has = [](auto const& block, index_t j) { return norm_inf(column(block, j)) > 0; };
     require_positive(s, [&](index_t j) { return gs[j] != 0 || has(gU, j) || has(gV, j); });
-    using H = decltype(hermitian_of(A));
-    H const value = hermitian_of(A);
-    tape t;
-    auto const h = traced<H>(t, t.input(value));
-    rule_of(operand_of(h)).pullback(std::tuple(s, stacked(U, V, std::sqrt(0.5))), std::tuple(gs, stacked(gU, gV, std::sqrt(2.0))));
-    if (!h.variable().has_cotangent()) return;
-    H const of_h = h.variable().take_cotangent();  // Hermitian
-    auto of_a = A;
-    for (index_t i = 0; i < A.rows(); ++i)
-      A.pattern().view().for_row(i, [&](index_t at, index_t j) { of_a.values()[at] = typename H::value_type(2) * of_h(i, A.rows() + j); });
-    a.v->add(contributed(std::move(of_a)));
+    auto const rule = [&](auto h) { return rule_of(std::move(h)); };
+    pull_through_hermitian(a, hermitian_of(a.value()), rule, std::tuple(s, stacked(U, V, std::sqrt(0.5))), std::tuple(gs, stacked(gU, gV, std::sqrt(2.0))));
   }
   template <class Block, class Values>
   auto pushed_by_hermitian(Block const& U, Values const& s, Block const& V, Matrix const& tangent) const {
@@ -156,10 +155,7 @@ private:
     auto const of_tangent = hermitian_of(tangent);
     dual_variable<H> h(&value, &of_tangent);
     auto const X = stacked(U, V, std::sqrt(0.5));
-    struct taken {
-      std::optional<std::tuple<std::remove_cvref_t<decltype(s)>, std::remove_cvref_t<decltype(X)>>> found;
-      void add(typename decltype(found)::value_type d) { found = std::move(d); }
-    } to;
+    taken_tangent<std::tuple<std::remove_cvref_t<decltype(s)>, std::remove_cvref_t<decltype(X)>>> to;
     rule_of(traced_operand<dual_variable<H>>{&h}).pushforward(std::tuple(s, X), to);
     auto& [ds, dX] = *to.found;
     return std::tuple(unstacked(dX, 0, U, std::sqrt(2.0)), std::move(ds), unstacked(dX, U.extent(0), V, std::sqrt(2.0)));

@@ -14,13 +14,21 @@ namespace sla {
 
 namespace op {
 /// The determinant.
-struct det {};
+struct det {
+  static constexpr char const* call = "det(A)";
+};
 /// Its sign, and the logarithm of its modulus.
-struct slogdet {};
+struct slogdet {
+  static constexpr char const* call = "slogdet(A)";
+};
 /// Its logarithm, where it is positive.
-struct logdet {};
+struct logdet {
+  static constexpr char const* call = "logdet(A)";
+};
 /// The entries of the inverse on the pattern.
-struct selected_inverse {};
+struct selected_inverse {
+  static constexpr char const* call = "selected_inverse(A)";
+};
 } // namespace op
 
 /// What `slogdet` gives: det(A) = sign exp(log_abs), `auto [sign, log_abs] = slogdet(A)`. Of a batch both are tensors of its extents.
@@ -30,16 +38,11 @@ struct sign_and_log {
   Log log_abs;
 };
 
-template <>
-inline constexpr bool reads_entries<op::det> = true;
-template <>
-inline constexpr bool reads_entries<op::slogdet> = true;
-template <>
-inline constexpr bool reads_entries<op::logdet> = true;
-template <>
-inline constexpr bool reads_entries<op::selected_inverse> = true;
-
 namespace detail {
+template <class Op>
+inline constexpr bool is_determinant = std::same_as<Op, op::det> || std::same_as<Op, op::slogdet> || std::same_as<Op, op::logdet>;
+template <class Op>
+concept OfFactors = is_determinant<Op> || std::same_as<Op, op::selected_inverse>;
 template <factorization Kind>
 inline constexpr bool has_pivots = Kind == factorization::lu || Kind == factorization::cholesky || Kind == factorization::ldlt;
 template <factorization Kind>
@@ -47,20 +50,6 @@ constexpr bool require_pivots() {
   static_assert(has_pivots<Kind>, "sla: det, slogdet, logdet and selected_inverse: factors of SuiteSparse do not show their entries: take lu{}, ldlt{} or cholesky{}");
   return has_pivots<Kind>;
 }
-/// The names of the calls, in what they refuse.
-template <class Op>
-inline constexpr char const* name_of_call = "";
-template <>
-inline constexpr char const* name_of_call<op::det> = "det(A)";
-template <>
-inline constexpr char const* name_of_call<op::slogdet> = "slogdet(A)";
-template <>
-inline constexpr char const* name_of_call<op::logdet> = "logdet(A)";
-template <>
-inline constexpr char const* name_of_call<op::selected_inverse> = "selected_inverse(A)";
-template <class Op>
-inline constexpr bool is_determinant = std::same_as<Op, op::det> || std::same_as<Op, op::slogdet> || std::same_as<Op, op::logdet>;
-
 /// The factors that an operation takes where none are named.
 template <class Op>
 inline constexpr factorization usual_factors = std::same_as<Op, op::logdet> ? factorization::cholesky : factorization::lu;
@@ -95,49 +84,38 @@ auto number_of(op::logdet, Factors const& f) {
 /// The factors of a solver that is there, such as lu(A).
 template <class Op, class T, class S, class F, factorization Kind>
 auto factors_of_solver(prepared<sparse_tensor<T, S, F>, refinement<Kind>, factor<Kind>> const& solver) {
-  return item_factors<T, S, F, Kind>(solver.preconditioner(), solver.matrix().shape(), name_of_call<Op>, gives_zero<Op>);
+  return item_factors<T, S, F, Kind>(solver.preconditioner(), solver.matrix().shape(), Op::call, gives_zero<Op>);
 }
-/// The entries of A^-1 on the pattern of A, each once, in its scalars.
-template <class T, class S, class F, class Factors>
-auto inverse_on_pattern(sparse_tensor<T, S, F> const& A, Factors const& factors) {
-  return with_single_entries(A, [&](auto const& a) {
-    sparse_tensor<T, S, F> out(a.shape(), a.shared_pattern());
-    auto const values = out.values().data();
-    for_inverse_on_pattern<false>(a, factors, [&](index_t, index_t n, auto const& v) { values[n] = T(v); });
-    return out;
-  });
+/// The value of an operation on A; of selected_inverse the entries of A^-1 on the pattern of A, each once, in its scalars.
+template <class Op, class T, class S, class F, class Factors>
+auto value_of(Op op, sparse_tensor<T, S, F> const& A, Factors const& factors) {
+  if constexpr (is_determinant<Op>)
+    return number_of(op, factors);
+  else
+    return with_single_entries(A, [&](auto const& a) {
+      sparse_tensor<T, S, F> out(a.shape(), a.shared_pattern());
+      auto const values = out.values().data();
+      for_inverse_on_pattern<false>(a, factors, [&](index_t, index_t n, auto const& v) { values[n] = T(v); });
+      return out;
+    });
 }
 } // namespace detail
 
-template <class Op, class T, class S, class F, factorization Kind>
-  requires detail::is_determinant<Op>
+template <detail::OfFactors Op>
+inline constexpr bool reads_entries<Op> = true;
+
+template <detail::OfFactors Op, class T, class S, class F, factorization Kind>
 auto perform(Op op, sparse_tensor<T, S, F> const& A, detail::direct_method<Kind> const&) {
   if constexpr (detail::require_pivots<Kind>())
-    return detail::number_of(op, detail::factors_for<Kind>(A, detail::name_of_call<Op>, detail::gives_zero<Op>, false));
+    return detail::value_of(op, A, detail::factors_for<Kind>(A, Op::call, detail::gives_zero<Op>, !detail::is_determinant<Op>));
 }
-template <class Op, class T, class S, class F>
-  requires detail::is_determinant<Op>
+template <detail::OfFactors Op, class T, class S, class F>
 auto perform(Op op, sparse_tensor<T, S, F> const& A) {
   return perform(op, A, detail::direct_method<detail::usual_factors<Op>>{});
 }
-template <class Op, class T, class S, class F, factorization Kind>
-  requires detail::is_determinant<Op>
+template <detail::OfFactors Op, class T, class S, class F, factorization Kind>
 auto perform(Op op, prepared<sparse_tensor<T, S, F>, refinement<Kind>, factor<Kind>> const& solver) {
-  if constexpr (detail::require_pivots<Kind>()) return detail::number_of(op, detail::factors_of_solver<Op>(solver));
-}
-template <class T, class S, class F, factorization Kind>
-auto perform(op::selected_inverse, sparse_tensor<T, S, F> const& A, detail::direct_method<Kind> const&) {
-  if constexpr (detail::require_pivots<Kind>())
-    return detail::inverse_on_pattern(A, detail::factors_for<Kind>(A, "selected_inverse(A)", false, true));
-}
-template <class T, class S, class F>
-auto perform(op::selected_inverse op, sparse_tensor<T, S, F> const& A) {
-  return perform(op, A, lu<>{});
-}
-template <class T, class S, class F, factorization Kind>
-auto perform(op::selected_inverse, prepared<sparse_tensor<T, S, F>, refinement<Kind>, factor<Kind>> const& solver) {
-  if constexpr (detail::require_pivots<Kind>())
-    return detail::inverse_on_pattern(solver.matrix(), detail::factors_of_solver<op::selected_inverse>(solver));
+  if constexpr (detail::require_pivots<Kind>()) return detail::value_of(op, solver.matrix(), detail::factors_of_solver<Op>(solver));
 }
 
 /// The determinant of a square sparse tensor, or expression of such, a number; of a batch a tensor of its extents. float counts in double.
@@ -173,8 +151,6 @@ auto selected_inverse(A const& a, Options const&... options) {
 }
 
 namespace detail {
-template <class Op>
-concept OfFactors = is_determinant<Op> || std::same_as<Op, op::selected_inverse>;
 template <class A, class Method, class P>
 std::bool_constant<keeps_factors<P>> has_factors(prepared<A, Method, P> const&);
 /// lu(A), and what else prepare makes with factors.

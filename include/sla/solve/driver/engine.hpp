@@ -227,7 +227,7 @@ solution<X> run_call(method_of_call<Space, A, V, X> const& method, A const& a, V
     constexpr bool is_float = std::same_as<real_t<typename X::value_type>, float>;
     double const attainable = std::pow(10, std::ceil(std::log10(2 * out.residual())));
     if (out.reason() == reason::stagnated && (out.limited_by_rounding || (method.rule.rtol.of_double < (is_float ? 1e-5 : 1e-14) && attainable < 0.1)))
-      out.choice += text(out.choice.empty() ? "" : "; ", "x is ", is_float ? "float, which holds seven digits: " : "double, which holds sixteen digits: ",
+      add_remark(out.choice, "x is ", is_float ? "float, which holds seven digits: " : "double, which holds sixteen digits: ",
                          attainable < 0.1 ? text("ask for less, such as .rtol = ", attainable) : std::string("their rounding alone leaves so much, for A is nearly singular"),
                          is_float ? ", or solve with cast<double>(b)" : "");
   }

@@ -86,9 +86,7 @@ ritz_step<W> rayleigh_ritz(small_dense<W> const& H, small_dense<W> const& G, ind
   index_t const m = S.rows();
   out.reach = eigen.values.cwiseAbs().maxCoeff();
   b = (std::min)(b, m);
-  std::vector<index_t> order(static_cast<std::size_t>(m));
-  for (index_t j = 0; j < m; ++j) order[std::size_t(j)] = j;
-  std::stable_sort(order.begin(), order.end(), [&](index_t i, index_t j) { return key(eigen.values[i]) < key(eigen.values[j]); });
+  auto const order = ordered_by(m, [&](index_t j) { return key(eigen.values[j]); });
   M Q(m, b);
   out.values.resize(b);
   for (index_t j = 0; j < b; ++j) {

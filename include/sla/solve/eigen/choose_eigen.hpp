@@ -12,6 +12,14 @@
 
 namespace sla {
 
+namespace detail {
+/// Are the smallest eigenvalues of a Hermitian A its smallest singular values, and multigrid a preconditioner for them?
+template <class P>
+bool multigrid_serves(P const& p) {
+  return (p.definite == definiteness::positive_definite || p.definite == definiteness::positive_semidefinite) && p.positive_diagonal && p.opposed_off_diagonal;
+}
+} // namespace detail
+
 /// The method of `eigsh(A, k, wanted)`: it looks at A and picks one; the report names it.
 struct automatic_eigen {
   double rtol = 1e-8;
@@ -28,10 +36,13 @@ struct automatic_eigen {
       if constexpr (std::same_as<W, smallest>)
         if (k <= lobpcg::most_pairs) {
           auto const p = properties(problem.a);
-          bool const definite = p.definite == definiteness::positive_definite || p.definite == definiteness::positive_semidefinite;
-          if (definite && p.positive_diagonal && p.opposed_off_diagonal) return with(problem, amg{}).find_by(lobpcg{rtol}, k, wanted, "A is a diagonally dominant M-matrix");
+          if (detail::multigrid_serves(p)) {
+            auto found = find_with(problem, amg{}, k, wanted);
+            found.choice = "A is a diagonally dominant M-matrix";
+            return found;
+          }
           if (auto const factors = definite_factors(problem.a, p)) {
-            auto found = with(problem, *factors).find_by(lobpcg{rtol}, k, wanted, "");
+            auto found = find_with(problem, *factors, k, wanted);
             found.preconditioner = "cholesky";
             return found;
           }
@@ -45,19 +56,9 @@ struct automatic_eigen {
   }
 
 private:
-  template <class A, class B, class P, class On>
-  struct preconditioned {
-    eigen_problem<A, B, P, On> problem;
-    template <class Method, class W>
-    auto find_by(Method const& method, int k, W const& wanted, char const* why) const {
-      auto found = method.find(problem, k, wanted);
-      found.choice = why;
-      return found;
-    }
-  };
-  template <class A, class B, class No, class On, class P>
-  static preconditioned<A, B, P, On> with(eigen_problem<A, B, No, On> const& of, P const& p) {
-    return {{of.a, of.b, p, of.on, of.n}};
+  template <class A, class B, class No, class On, class P, class W>
+  auto find_with(eigen_problem<A, B, No, On> const& of, P const& p, int k, W const& wanted) const {
+    return lobpcg{rtol}.find(eigen_problem<A, B, P, On>{of.a, of.b, p, of.on, of.n}, k, wanted);
   }
   /// The factors of A, or of what becomes definite by a multiple of the identity that its rows tell; none, if they fail.
   template <class T, class S, class F>

@@ -8,6 +8,18 @@
 
 namespace sla {
 
+namespace detail {
+/// A sparse matrix, or an operator, as a small one.
+template <class Wide, class A>
+small_dense<Wide> small_dense_of(A const& a) {
+  auto const entries = to_dense(a);
+  small_dense<Wide> out(entries.extent(0), entries.extent(1));
+  for (index_t i = 0; i < out.rows(); ++i)
+    for (index_t j = 0; j < out.cols(); ++j) out(i, j) = Wide(entries(i, j));
+  return out;
+}
+} // namespace detail
+
 /// `eigsh(A, k, wanted, dense_eigen{})`: all pairs by dense algebra, of which k are returned, for a matrix of few rows. Cost: some 10 n^3 operations.
 /// Law: A is a sparse matrix, or an operator of yours, in host memory. Errors: value_error, if B is not positive definite.
 struct dense_eigen {
@@ -26,10 +38,7 @@ struct dense_eigen {
     using A = std::remove_cvref_t<decltype(problem.a)>;
     static_assert(detail::Readable<A> || detail::is_linear_operator<A>, "sla: eigsh(A, k, ..., dense_eigen{}): A is a sparse matrix in host memory; on ranks and devices take lobpcg{} or lanczos{}");
     auto const dense = [](auto const& a) {
-      auto const entries = to_dense(a);
-      Dense out(entries.extent(0), entries.extent(1));
-      for (index_t i = 0; i < out.rows(); ++i)
-        for (index_t j = 0; j < out.cols(); ++j) out(i, j) = Wide(entries(i, j));
+      Dense const out = detail::small_dense_of<Wide>(a);
       return Dense(0.5 * (out + out.adjoint()));
     };
     index_t const n = problem.n;
@@ -43,9 +52,7 @@ struct dense_eigen {
     }
     auto const eigen = detail::eigenpairs_of<Wide>(S);
     auto const& w = eigen.values;
-    std::vector<index_t> order(static_cast<std::size_t>(n));
-    for (index_t j = 0; j < n; ++j) order[std::size_t(j)] = j;
-    std::stable_sort(order.begin(), order.end(), [&](index_t i, index_t j) { return wanted.key(w[i]) < wanted.key(w[j]); });
+    auto const order = detail::ordered_by(n, [&](index_t j) { return wanted.key(w[j]); });
     Dense V(n, k);
     for (int j = 0; j < k; ++j) V.col(j) = eigen.vectors.col(order[std::size_t(j)]);
     if constexpr (!Problem::is_standard) V = detail::dense_adjoint_product<Wide>(R, V);

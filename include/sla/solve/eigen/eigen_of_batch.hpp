@@ -91,35 +91,26 @@ auto naming_item(index_t b, F const& f) {
     throw value_error(text(e.what(), " (batch item ", b, ')'));
   }
 }
-/// One part of the results of all items, stacked.
-template <class Batch, class Result, class Part>
-auto stacked_member(Batch const& batch, std::vector<Result>& found, Part Result::*part) {
-  std::vector<Part> parts;
-  for (auto& item : found) parts.push_back(std::move(item.*part));
-  return stack_items(batch, parts);
-}
 /// The results of all items as one, of the same kind.
-template <class Batch, class Values, class Vectors>
-auto stack_results(Batch const& batch, std::vector<eigenpairs<Values, Vectors>>& found, dependent_t<eigen_report, Batch> report) {
-  using Item = eigenpairs<Values, Vectors>;
-  auto w = stacked_member(batch, found, &Item::values);
-  auto V = stacked_member(batch, found, &Item::vectors);
-  return eigenpairs<decltype(w), decltype(V)>{std::move(w), std::move(V), std::move(report)};
-}
-template <class Batch, class Values, class Vectors>
-auto stack_results(Batch const& batch, std::vector<eigentriples<Values, Vectors>>& found, dependent_t<eigen_report, Batch> report) {
-  using Item = eigentriples<Values, Vectors>;
-  auto w = stacked_member(batch, found, &Item::values);
-  auto V = stacked_member(batch, found, &Item::vectors), W = stacked_member(batch, found, &Item::left);
-  return eigentriples<decltype(w), decltype(V)>{std::move(w), std::move(V), std::move(W), std::move(report)};
-}
-template <class Batch, class Left, class Values, class Right>
-auto stack_results(Batch const& batch, std::vector<singular_triplets<Left, Values, Right>>& found, dependent_t<eigen_report, Batch> report) {
-  using Item = singular_triplets<Left, Values, Right>;
-  auto U = stacked_member(batch, found, &Item::left);
-  auto s = stacked_member(batch, found, &Item::values);
-  auto V = stacked_member(batch, found, &Item::right);
-  return singular_triplets<decltype(U), decltype(s), decltype(V)>{std::move(U), std::move(s), std::move(V), std::move(report)};
+template <class Batch, class Item>
+auto stack_results(Batch const& batch, std::vector<Item>& found, dependent_t<eigen_report, Batch> report) {
+  auto const stacked = [&]<class Part>(Part Item::*part) {
+    std::vector<Part> parts;
+    for (auto& item : found) parts.push_back(std::move(item.*part));
+    return stack_items(batch, parts);
+  };
+  auto w = stacked(&Item::values);
+  if constexpr (requires { &Item::right; }) {
+    auto U = stacked(&Item::left);
+    auto V = stacked(&Item::right);
+    return singular_triplets<decltype(U), decltype(w), decltype(V)>{std::move(U), std::move(w), std::move(V), std::move(report)};
+  } else {
+    auto V = stacked(&Item::vectors);
+    if constexpr (requires { &Item::left; })
+      return eigentriples<decltype(w), decltype(V)>{std::move(w), std::move(V), stacked(&Item::left), std::move(report)};
+    else
+      return eigenpairs<decltype(w), decltype(V)>{std::move(w), std::move(V), std::move(report)};
+  }
 }
 /// call(A of the item, ...) of each item of a batch, or of the one matrix that there is. `name` is that of the call.
 template <class Call, class First, class... A>

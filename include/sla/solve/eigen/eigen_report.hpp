@@ -115,26 +115,15 @@ struct singular_triplets {
 
   template <std::size_t Part>
   auto const& get() const& {
-    return part<Part>(*this);
-  }
-  template <std::size_t Part>
-  auto&& get() && {
-    return std::move(part<Part>(*this));
+    return std::get<Part>(std::tie(left, values, right));
   }
   template <std::size_t Part>
   auto& get() & {
-    return part<Part>(*this);
+    return std::get<Part>(std::tie(left, values, right));
   }
-
-private:
-  template <std::size_t Part, class Self>
-  static auto& part(Self& self) {
-    if constexpr (Part == 0)
-      return self.left;
-    else if constexpr (Part == 1)
-      return self.values;
-    else
-      return self.right;
+  template <std::size_t Part>
+  auto&& get() && {
+    return std::move(get<Part>());
   }
 };
 

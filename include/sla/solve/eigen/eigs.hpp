@@ -45,33 +45,9 @@ void turn_column(Space& space, Block& vectors, index_t j, P const& p, V& v) {
   auto [vv] = fuse(space, set(v, column(vectors, j)), squared_norm_of(v));
   auto [pv] = fuse(space, dot_of(p, v));
   double const length = std::sqrt(double(read_one(space, vv)));
-  fuse(space, set(v, number_in(space, turned(Z(user_t<std::remove_cvref_t<decltype(read_one(space, pv))>>(read_one(space, pv)))) / real_t<Z>(length)) * v));
+  fuse(space, set(v, number_in(space, turned(Z(read_number(space, pv))) / real_t<Z>(length)) * v));
   space.finish();
   put_column(vectors, j, v);
-}
-/// |A v - w B v| and |w B v| of each column, and how much of the first rounding may be beside the second; p is a random vector.
-template <class A, class B, class Space, class Values, class Block, class P, class V>
-void judge_columns(A const& a, B const& b, Space& space, Values const& values, Block const& vectors, P const& p, V& v, dependent_t<eigen_report, A>& out) {
-  auto av = space.template like<typename V::value_type>(v), bv = space.template like<typename V::value_type>(v);
-  std::vector<double> besides, apart;  // of v of length 1
-  double size = lower_bound_of_norm(a, space, p, av, v);
-  for (std::size_t j = 0; j < values.size(); ++j) {
-    auto const w = number_in(space, values[j]);
-    auto [vv] = fuse(space, set(v, column(vectors, index_t(j))), squared_norm_of(v));
-    auto [aa, bb] = fuse(space, set(av, a * v), set(bv, b * v), squared_norm_of(av), squared_norm_of(bv));
-    auto [rr] = fuse(space, squared_norm_of(av - w * bv));
-    double const of_v = std::sqrt(double(read_one(space, vv))), beside = std::abs(values[j]) * std::sqrt(double(read_one(space, bb))), left = std::sqrt(double(read_one(space, rr)));
-    size = larger_bound(size, std::sqrt(double(read_one(space, aa))) / of_v);
-    apart.push_back(left / of_v), besides.push_back(beside / of_v);
-  }
-  double const limit = rounding_beside<real_t<typename V::value_type>>(size);
-  out.residuals.resize(values.size()), out.rounding.resize(values.size());
-  for (std::size_t j = 0; j < values.size(); ++j) {  // the worse one of two calls, NaN too
-    double const scale = scale_of_residual(apart[j], besides[j], size, limit), residual = apart[j] == 0 ? 0 : apart[j] / scale;
-    if (!(residual <= out.residuals[j])) out.residuals[j] = residual;
-    double& rounding = out.rounding[j];  // -1, if a residual is more than that
-    rounding = apart[j] <= limit && rounding >= 0 ? (std::max)(rounding, limit / scale) : -1;
-  }
 }
 /// W C with (W C)^H B V = I, for the columns of V, of values w, and those of W whose values are nearest to the conjugate ones; a remark, where there is no such C, or nearly.
 template <class B, class Space, class Found, class V>
@@ -81,13 +57,13 @@ auto dual_columns(B const& b, Space& space, Found const& left, Found const& righ
   auto const& vectors = right.vectors;
   constexpr int at_once = 16;
   std::vector<std::vector<V>> columns;  // so many in a list
-  std::vector<bool> taken(left.values.size(), false);
+  std::vector<dependent_t<char, B>> taken(left.values.size(), 0);
   index_t const k = index_t(right.values.size());
   for (Z const w : right.values) {
     std::size_t nearest = left.values.size();
     for (std::size_t i = 0; i < left.values.size(); ++i)
       if (!taken[i] && (nearest == left.values.size() || std::abs(std::conj(left.values[i]) - w) < std::abs(std::conj(left.values[nearest]) - w))) nearest = i;
-    taken[nearest] = true;
+    taken[nearest] = 1;
     if (columns.empty() || columns.back().size() == at_once) columns.emplace_back();
     columns.back().push_back(space.template like<Z>(v));
     fuse(space, set(columns.back().back(), column(left.vectors, index_t(nearest))));
@@ -111,7 +87,7 @@ auto dual_columns(B const& b, Space& space, Found const& left, Found const& righ
   projected_matrix<Wide> const C = solved<Wide>(M.adjoint(), projected_matrix<Wide>::Identity(k, k));
   double const longest = double(C.cwiseAbs().maxCoeff());
   if (!(longest * std::sqrt(double(std::numeric_limits<real_t<Z>>::epsilon())) <= 1))
-    remarks += text(remarks.empty() ? "" : "; ", "left vectors are nearly orthogonal to right ones, as of a value that is defective, or has equals that are not returned: w^H v = 1 takes a w of length ", longest);
+    add_remark(remarks, "left vectors are nearly orthogonal to right ones, as of a value that is defective, or has equals that are not returned: w^H v = 1 takes a w of length ", longest);
   Block out = block_like<Z>(vectors, k);
   std::vector<V> part;
   for (index_t j = 0; j < k; ++j) {
@@ -166,24 +142,20 @@ auto eigs_in_range(A const& a, B const& b, int k, W const& wanted, Options const
     auto found = method.template find<false>(problem, k, wanted);
     using Z = typename decltype(found.values)::value_type;
     using Block = decltype(found.vectors);
-    dependent_t<eigen_report, A> out;
-    out.method = std::move(found.method), out.preconditioner = std::move(found.preconditioner), out.choice = std::move(found.choice);
-    out.wanted = wanted.name, out.reason = found.reason, out.iterations = found.iterations;
-    out.products = found.products, out.applications = found.applications;
-    out.rtol = method.rtol, out.sees_multiplicity = found.sees_multiplicity, out.cuts_cluster = found.cuts_cluster;
+    auto out = report_of(found, wanted, method.rtol);
     out.orthogonality = std::numeric_limits<double>::quiet_NaN();  // they need not be
     auto v = column_like<Z>(p);
     vector<Z> values(static_cast<index_t>(found.values.size()));
     for (std::size_t j = 0; j < found.values.size(); ++j) values[index_t(j)] = found.values[j], turn_column(space, found.vectors, index_t(j), p, v);
-    judge_columns(a, b, space, found.values, found.vectors, p, v, out);
+    judge_columns(a, b, space, values, found.vectors, p, v, out);
     if constexpr (wants_left) {
       // where k is between the two values of a conjugate pair the left ones may be on the other side
       auto left = method.template find<true>(problem, (std::min)(index_t(k + 1), problem.n), wanted);
       out.iterations += left.iterations, out.products += left.products, out.applications += left.applications;
       if (left.reason != reason::converged) out.reason = left.reason;
       auto dual = dual_columns(b, space, left, found, v, out.choice);
-      std::vector<Z> conjugate;
-      for (Z const w : found.values) conjugate.push_back(std::conj(w));
+      auto conjugate = values;
+      for (Z& w : conjugate) w = std::conj(w);
       judge_columns(oriented<true>(a), oriented<true>(b), space, conjugate, dual, p, v, out);
       out.let_residuals_decide();
       out.seconds = seconds_now() - began;

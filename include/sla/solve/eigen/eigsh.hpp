@@ -227,7 +227,7 @@ auto eigsh_in_range(A const& a, B const& b, int k, W const& wanted, Options cons
   is_known = is_known || found.proves_definite;
   auto space = problem.space();
   auto out = judged_pairs(problem, space, std::move(found), wanted, method.rtol);
-  if (!is_known) out.report.choice += text(out.report.choice.empty() ? "" : "; ", "no vector with (v, B v) < 0 was met, which does not prove that B is positive definite");
+  if (!is_known) add_remark(out.report.choice, "no vector with (v, B v) < 0 was met, which does not prove that B is positive definite");
   out.report.seconds = seconds_now() - began;
   return out;
 }

@@ -50,12 +50,12 @@ struct basic_krylov_schur {
       put_vectors(process, found.vectors(), block);
       eigen_found<Z, decltype(block)> out{{}, std::move(block), found.reason, found.restarts + 1, op.inverted ? 0 : process.products(), op.by.empty() ? 0 : process.products(), name, op.by,
                                           op.remark, found.alone ? int(problem.n) : 1, found.cuts_cluster};
-      if (found.alone && !process.is_whole()) out.choice += text(out.choice.empty() ? "" : "; ", "a run beside these pairs found no others");
+      if (found.alone && !process.is_whole()) detail::add_remark(out.choice, "a run beside these pairs found no others");
       for (int j = 0; j < found.count; ++j) out.values.push_back(Z(op.to_a(found.problem->value(j))));
       if (op.inverted && found.count > 0) {  // the residuals of the inverse are rounding beside its size, those of A beside its values
         double const beyond = double(process.projected().norm()) / double(std::abs(found.problem->value(found.count - 1))), left = process.unit_rounding * beyond;
         if (beyond > 1e3 && left > rtol)
-          out.choice += text(out.choice.empty() ? "" : "; ", "the inverse is ", beyond, " times as large as its value for the last pair, as where A is far from normal or sigma is nearly a value of it: "
+          detail::add_remark(out.choice, "the inverse is ", beyond, " times as large as its value for the last pair, as where A is far from normal or sigma is nearly a value of it: "
                              "its rounding may leave residuals up to about ", left, std::same_as<real_t<T>, float> ? ", in double less" : "");
       }
       return out;

@@ -2,7 +2,6 @@
 // The loop of LOBPCG over a space: residuals, preconditioned directions, Rayleigh-Ritz in [X P W]. The options, and the name, are in lobpcg.hpp.
 #pragma once
 
-#include <array>
 #include <functional>
 #include <optional>
 

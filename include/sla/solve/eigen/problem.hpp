@@ -172,73 +172,97 @@ double lower_bound_of_norm(A const& a, Space& space, P const& p, V& u, V& v) {
   return size;
 }
 
+/// |A v - w B v| over |w B v| of each column, and how much of that rounding may be; of two calls the worse ones. p: a random vector; v: room.
+template <class A, class B, class Space, class Values, class Block, class P, class V>
+void judge_columns(A const& a, B const& b, Space& space, Values const& values, Block const& vectors, P const& p, V& v, dependent_t<eigen_report, A>& out) {
+  auto av = space.template like<typename V::value_type>(v), bv = space.template like<typename V::value_type>(v);
+  std::vector<double> besides, apart;  // of v of length 1
+  double size = lower_bound_of_norm(a, space, p, av, v);
+  for (index_t j = 0; j < values.size(); ++j) {
+    auto const w = number_in(space, values[j]);
+    auto [vv] = fuse(space, set(v, column(vectors, j)), squared_norm_of(v));
+    auto [aa, bb] = fuse(space, set(av, a * v), set(bv, b * v), squared_norm_of(av), squared_norm_of(bv));
+    auto [rr] = fuse(space, squared_norm_of(av - w * bv));
+    double const of_v = std::sqrt(double(read_one(space, vv)));
+    size = larger_bound(size, std::sqrt(double(read_one(space, aa))) / of_v);
+    apart.push_back(std::sqrt(double(read_one(space, rr))) / of_v), besides.push_back(double(std::abs(values[j])) * std::sqrt(double(read_one(space, bb))) / of_v);
+  }
+  double const limit = rounding_beside<real_t<typename V::value_type>>(size);
+  bool const is_first = out.residuals.empty();
+  out.residuals.resize(apart.size()), out.rounding.resize(apart.size());
+  for (std::size_t j = 0; j < apart.size(); ++j) {
+    double const scale = scale_of_residual(apart[j], besides[j], size, limit), residual = apart[j] == 0 ? 0 : apart[j] / scale;
+    if (!(residual <= out.residuals[j])) out.residuals[j] = residual;  // NaN too
+    double& rounding = out.rounding[j];                                // 0, if a residual is more than that
+    rounding = apart[j] <= limit && (is_first || rounding > 0) ? (std::max)(rounding, limit / scale) : 0;
+  }
+}
+/// The largest element of V^H B V - I, of `count` vectors, `vector(j)` being one of them. v: room.
+template <class Space, class B, class V, class F>
+double apart_from_orthonormal(Space& space, B const& b, index_t count, V& v, F const& vector) {
+  constexpr index_t at_once = 16;
+  double most = 0;
+  std::vector<V> some;
+  for (index_t from = 0; from < count; from += at_once) {
+    int const columns = int((std::min)(at_once, count - from));
+    some.clear();
+    for (int c = 0; c < columns; ++c) {
+      some.push_back(space.template like<typename V::value_type>(v));
+      fuse(space, set(v, vector(from + c)), set(some.back(), b * v));
+      space.finish();
+    }
+    for (index_t j = from; j < count; ++j) {
+      auto [h] = fuse(space, set(v, vector(j)), dots<int(at_once)>(some, columns, v));
+      auto const numbers = read_one(space, h);
+      for (int c = 0; c < columns; ++c) {
+        double const apart = double(abs_of(numbers[c] - std::remove_cvref_t<decltype(numbers[c])>(from + c == j ? 1 : 0)));
+        if (!(apart <= most)) most = apart;
+      }
+    }
+  }
+  return most;
+}
+/// What the method has told, as the report of the call.
+template <class Found, class W>
+dependent_t<eigen_report, Found> report_of(Found& found, W const& wanted, double rtol) {
+  dependent_t<eigen_report, Found> out;
+  out.method = std::move(found.method), out.preconditioner = std::move(found.preconditioner), out.choice = std::move(found.choice);
+  out.wanted = wanted.name, out.reason = found.reason, out.iterations = found.iterations;
+  out.products = found.products, out.applications = found.applications;
+  out.rtol = rtol, out.sees_multiplicity = found.sees_multiplicity, out.cuts_cluster = found.cuts_cluster;
+  return out;
+}
+/// The numbers from 0 on, in the order of their keys.
+template <class Key>
+std::vector<index_t> ordered_by(index_t count, Key const& key) {
+  std::vector<index_t> order(static_cast<std::size_t>(count));
+  for (index_t j = 0; j < count; ++j) order[std::size_t(j)] = j;
+  std::stable_sort(order.begin(), order.end(), [&](index_t i, index_t j) { return key(i) < key(j); });
+  return order;
+}
+
 /// The pairs that were found, in order, each vector in its gauge, and what is true of them. Cost: k + 2 products with A, 2 k with B, k^2 / 2 inner products.
 template <class Problem, class Space, class Vectors>
 auto judged_pairs(Problem const& problem, Space& space, eigen_found<typename Problem::real_type, Vectors>&& found, auto const& wanted, double rtol) {
   using T = typename Problem::value_type;
   using Real = typename Problem::real_type;
-  std::size_t const k = found.values.size();
-  std::vector<std::size_t> order(k);
-  for (std::size_t j = 0; j < k; ++j) order[j] = j;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) { return wanted.key(found.values[i]) < wanted.key(found.values[j]); });
-
-  dependent_t<eigen_report, Problem> out;
-  out.method = std::move(found.method), out.preconditioner = std::move(found.preconditioner), out.choice = std::move(found.choice);
-  out.wanted = wanted.name, out.reason = found.reason, out.iterations = found.iterations;
-  out.products = found.products, out.applications = found.applications;
-  out.rtol = rtol, out.sees_multiplicity = found.sees_multiplicity, out.cuts_cluster = found.cuts_cluster;
-
+  auto out = report_of(found, wanted, rtol);
+  auto const order = ordered_by(index_t(found.values.size()), [&](index_t j) { return wanted.key(found.values[std::size_t(j)]); });
   auto const p = problem.random_vector(1);
-  auto vectors = block_like<T>(found.vectors, index_t(k));
-  vector<Real> values(static_cast<index_t>(k));
-  auto v = column_like<T>(p), bv = column_like<T>(p), r = column_like<T>(p);
-  constexpr int at_once = 16;
-  std::vector<std::remove_cvref_t<decltype(v)>> earlier;
-  double size = lower_bound_of_norm(problem.a, space, p, r, v);
-  std::vector<double> beside, apart;  // |w B v| / |v|, |A v - w B v| / |v|
-  for (std::size_t j = 0; j < k; ++j) {
-    Real const w = found.values[order[j]];
-    values[index_t(j)] = w;
-    auto [pv] = fuse(space, set(v, column(found.vectors, index_t(order[j]))), dot_of(p, v));
-    auto const turn = number_in(space, turned(user_t<std::remove_cvref_t<decltype(read_one(space, pv))>>(read_one(space, pv))));
-    auto const factor = number_in(space, w);
-    fuse(space, set(v, turn * v), set(bv, problem.b * v));
-    auto [rr, ll, aa] = fuse(space, set(r, problem.a * v), squared_norm_of(r - factor * bv), squared_norm_of(bv), squared_norm_of(r));
-    auto [vv] = fuse(space, squared_norm_of(v));
-    double const residual = std::sqrt(double(read_one(space, rr))), length = std::sqrt(double(read_one(space, ll)));
-    double const of_v = std::sqrt(double(read_one(space, vv)));
-    size = larger_bound(size, std::sqrt(double(read_one(space, aa))) / of_v);
-    double const scale = std::abs(double(w)) * length;
-    beside.push_back(scale / of_v), apart.push_back(residual / of_v);
-    put_column(vectors, index_t(j), v);
+  vector<Real> values(index_t(order.size()));
+  auto vectors = block_like<T>(found.vectors, values.size());
+  auto v = column_like<T>(p);
+  for (index_t j = 0; j < values.size(); ++j) {
+    index_t const from = order[std::size_t(j)];
+    values[j] = found.values[std::size_t(from)];
+    auto [pv] = fuse(space, set(v, column(found.vectors, from)), dot_of(p, v));
+    fuse(space, set(v, number_in(space, turned(read_number(space, pv))) * v));
+    space.finish();
+    put_column(vectors, j, v);
   }
-  double const rounding = rounding_beside<Real>(size);
-  for (std::size_t j = 0; j < k; ++j) {
-    double const scale = scale_of_residual(apart[j], beside[j], size, rounding);
-    out.residuals.push_back(apart[j] == 0 ? 0 : apart[j] / scale);
-    out.rounding.push_back(apart[j] <= rounding ? rounding / scale : 0);
-  }
-
+  judge_columns(problem.a, problem.b, space, values, vectors, p, v, out);
   out.let_residuals_decide();
-
-  // V^H B V - I, some columns at a time
-  for (std::size_t from = 0; from < k; from += at_once) {
-    int const count = int((std::min)(k - from, std::size_t(at_once)));
-    earlier.clear();
-    for (int c = 0; c < count; ++c) {
-      earlier.push_back(column_like<T>(p));
-      fuse(space, set(v, column(vectors, index_t(from) + c)), set(earlier.back(), problem.b * v));
-      space.finish();
-    }
-    for (std::size_t j = from; j < k; ++j) {
-      auto [h] = fuse(space, set(v, column(vectors, index_t(j))), dots<at_once>(earlier, count, v));
-      auto const numbers = read_one(space, h);
-      for (int c = 0; c < count; ++c) {
-        double const off = double(abs_of(numbers[c] - std::remove_cvref_t<decltype(numbers[c])>(from + std::size_t(c) == j ? 1 : 0)));
-        if (!(off <= out.orthogonality)) out.orthogonality = off;
-      }
-    }
-  }
+  out.orthogonality = apart_from_orthonormal(space, problem.b, values.size(), v, [&](index_t j) { return column(vectors, j); });
   return eigenpairs<vector<Real>, decltype(vectors)>{std::move(values), std::move(vectors), std::move(out)};
 }
 
@@ -294,7 +318,7 @@ auto in_range(A const& a, B const& b, W const& wanted, bool may, char const* cal
       if (!(largest_part(w) - largest_part(w) == 0)) throw value_error("a value is above the range of its type");
     }
     undo(out, -of_b);
-    out.report.choice += (out.report.choice.empty() ? "" : "; ") + remark;
+    add_remark(out.report.choice, remark);
     return out;
   } catch (value_error const& e) {
     throw value_error(text(e.what(), " (", remark, ")"));

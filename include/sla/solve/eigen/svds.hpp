@@ -38,43 +38,16 @@ namespace detail {
 template <class O>
 using wants_singular_method = std::bool_constant<SingularMethod<O>>;
 
-/// The largest element of V^H V - I, of so many vectors.
-template <class Space, class V>
-double apart_from_orthonormal(Space& space, std::vector<V> const& vectors) {
-  constexpr std::size_t at_once = 16;
-  double most = 0;
-  for (std::size_t from = 0; from < vectors.size(); from += at_once) {
-    int const count = int((std::min)(at_once, vectors.size() - from));
-    std::vector<V> const some(vectors.begin() + std::ptrdiff_t(from), vectors.begin() + std::ptrdiff_t(from) + count);
-    for (std::size_t j = from; j < vectors.size(); ++j) {
-      auto [h] = fuse(space, dots<int(at_once)>(some, count, vectors[j]));
-      auto const numbers = read_one(space, h);
-      for (int i = 0; i < count; ++i) {
-        double const apart = double(abs_of(numbers[i] - std::remove_cvref_t<decltype(numbers[i])>(from + std::size_t(i) == j ? 1 : 0)));
-        if (!(apart <= most)) most = apart;
-      }
-    }
-  }
-  return most;
-}
-
 /// The triplets of a small A by dense algebra, as `run_golub_kahan` gives them.
 template <class T, class A>
 auto dense_golub_kahan(A const& a, index_t k, bool smallest_first) {
   using Wide = small_scalar<T>;
-  auto const entries = to_dense(a);
-  small_dense<Wide> dense(a.rows(), a.cols());
-  for (index_t i = 0; i < a.rows(); ++i)
-    for (index_t j = 0; j < a.cols(); ++j) dense(i, j) = Wide(entries(i, j));
-  auto const all = dense_triplets_of<Wide>(dense);
+  auto const all = dense_triplets_of<Wide>(small_dense_of<Wide>(a));
   golub_kahan_result<vector<T>, vector<T>> out;
   for (index_t j = 0; j < k; ++j) {
     index_t const at = smallest_first ? a.cols() - 1 - j : j;
     out.values.push_back(all.values(at));
-    vector<T> u(a.rows()), v(a.cols());
-    for (index_t i = 0; i < u.size(); ++i) u[i] = T(all.U(i, at));
-    for (index_t i = 0; i < v.size(); ++i) v[i] = T(all.V(i, at));
-    out.range.push_back(std::move(u)), out.domain.push_back(std::move(v));
+    out.range.push_back(column_as<T>(all.U, at)), out.domain.push_back(column_as<T>(all.V, at));
   }
   out.reason = reason::converged, out.restarts = -1, out.alone = out.is_whole = true;
   if (k < a.cols()) {
@@ -84,12 +57,6 @@ auto dense_golub_kahan(A const& a, index_t k, bool smallest_first) {
   return out;
 }
 
-/// Are the smallest eigenvalues of a Hermitian A its smallest singular values, and multigrid a preconditioner for them?
-template <class A>
-bool multigrid_serves(A const& a) {
-  auto const p = properties(a);
-  return (p.definite == definiteness::positive_definite || p.definite == definiteness::positive_semidefinite) && p.positive_diagonal && p.opposed_off_diagonal;
-}
 /// Eigenpairs of a semidefinite A as `run_golub_kahan` gives triplets.
 template <class T, class Pairs>
 auto triplets_of_pairs(Pairs const& pairs, index_t n) {
@@ -160,12 +127,8 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
     else
       both.reason = reason::converged, both.alone = true, both.cuts_cluster = null > k;
     if (null > 0) out.choice = text("A has not full rank: ", returned, returned == 1 ? " null vector is" : " null vectors are", " by inverse iteration");
-    for (index_t j = returned; j-- > 0;) {
-      vector<T> u(m), v(n);
-      for (index_t i = 0; i < m; ++i) u[i] = T(inverse->left(i, j));
-      for (index_t i = 0; i < n; ++i) v[i] = T(inverse->right(i, j));
-      both.range.insert(both.range.begin(), std::move(u)), both.domain.insert(both.domain.begin(), std::move(v)), both.values.insert(both.values.begin(), 0);
-    }
+    for (index_t j = returned; j-- > 0;)
+      both.range.insert(both.range.begin(), column_as<T>(inverse->left, j)), both.domain.insert(both.domain.begin(), column_as<T>(inverse->right, j)), both.values.insert(both.values.begin(), 0);
     return both;
   };
   auto found = [&] {
@@ -178,7 +141,7 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
         inverts = false;
         int const before = restarts_before_factors(a, hermitian, rule.basis);
         if constexpr (std::same_as<On, none>)
-          if (hermitian && before != 0 && k <= lobpcg::most_pairs && multigrid_serves(a))
+          if (hermitian && before != 0 && k <= lobpcg::most_pairs && multigrid_serves(properties(a)))
             if (auto const pairs = eigsh(a, k, smallest{}, lobpcg{.rtol = method.rtol / 2}, amg{}); pairs.report.converged()) {
               by_eigenpairs = true, multiplicity = pairs.report.sees_multiplicity;
               out.preconditioner = pairs.report.preconditioner, out.applications = pairs.report.applications, out.choice = "A is a diagonally dominant M-matrix: its eigenpairs";
@@ -200,7 +163,7 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
   out.method = is_dense ? "dense" : by_eigenpairs ? lobpcg::name : Method::name, out.wanted = text("singular triplets, the ", W::name), out.reason = found.reason, out.iterations = found.restarts + 1;
   (inverts ? out.applications : out.products) = found.products;
   out.rtol = method.rtol, out.sees_multiplicity = found.alone ? int(n) : multiplicity, out.cuts_cluster = found.cuts_cluster;
-  if (found.alone && !found.is_whole && found.products > 0) out.choice += text(out.choice.empty() ? "" : "; ", "a run beside these triplets found no others");
+  if (found.alone && !found.is_whole && found.products > 0) add_remark(out.choice, "a run beside these triplets found no others");
 
   index_t const count = index_t(found.values.size());
   auto left = block_like<T>(found.range.front(), count), right = block_like<T>(found.domain.front(), count);
@@ -223,8 +186,8 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
     auto &u = found.range[std::size_t(j)];
     auto [pv, vv] = fuse(space, dot_of(turn_v, v), squared_norm_of(v));
     auto [pu, uu] = fuse(space, dot_of(turn_u, u), squared_norm_of(u));
-    using Z = user_t<std::remove_cvref_t<decltype(read_one(space, pv))>>;
-    Z const turn = turned(Z(read_one(space, pv)) + Z(read_one(space, pu)));
+    auto const turn = turned(read_number(space, pv) + read_number(space, pu));
+    using Z = std::remove_const_t<decltype(turn)>;
     fuse(space, set(v, number_in(space, turn / std::sqrt(real_t<Z>(read_one(space, vv)))) * v), set(u, number_in(space, turn / std::sqrt(real_t<Z>(read_one(space, uu)))) * u));
     auto [uav] = fuse(space, set(av, a * v), dot_of(u, av));
     values[j] = Real(real_of(read_one(space, uav)));  // as its vectors have it
@@ -237,13 +200,10 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
     residuals.push_back(apart);
   }
   double const rounding = 96 * double(std::numeric_limits<Real>::epsilon()) * size;  // of products 32, and 64 that a basis takes for nothing
-  std::vector<index_t> order;
-  for (index_t j = 0; j < count; ++j) {
+  for (index_t j = 0; j < count; ++j)
     if (residuals[std::size_t(j)] <= rounding && values[j] < residuals[std::size_t(j)]) values[j] = 0;
-    order.push_back(j);
-  }
-  std::stable_sort(order.begin(), order.end(), [&](index_t i, index_t j) { return W::key(values[i]) < W::key(values[j]); });
   auto const as_found = values;
+  auto const order = ordered_by(count, [&](index_t j) { return W::key(as_found[j]); });
   for (index_t j = 0; j < count; ++j) {
     std::size_t const at = std::size_t(order[std::size_t(j)]);
     values[j] = as_found[index_t(at)];
@@ -254,7 +214,8 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
     out.rounding.push_back(is_rounding ? rounding / beside : 0);
   }
   out.let_residuals_decide();
-  out.orthogonality = (std::max)(apart_from_orthonormal(space, found.range), apart_from_orthonormal(space, found.domain));
+  out.orthogonality = (std::max)(apart_from_orthonormal(space, no_weight, count, av, [&](index_t j) -> auto const& { return found.range[std::size_t(j)]; }),
+                                 apart_from_orthonormal(space, no_weight, count, au, [&](index_t j) -> auto const& { return found.domain[std::size_t(j)]; }));
   return singular_triplets<decltype(left), vector<Real>, decltype(right)>{std::move(left), std::move(values), std::move(right), std::move(out)};
 }
 } // namespace detail
@@ -295,7 +256,7 @@ template <class A, class W = largest, class... Options>
         auto const by = [&](detail::dense_use use) { return rows >= cols ? detail::svds_of(c, adjoint, k, wanted, method, on, false, use) : detail::svds_of(adjoint, c, k, wanted, method, on, true, use); };
         auto out = by(is_named ? detail::dense_use::never : detail::dense_use::where_cheaper);
         bool const is_doubtful = detail::falls_short(c, out);
-        if (is_doubtful) out.report.choice += text(out.report.choice.empty() ? "" : "; ", "values below 1e-10 |A| may be missing");
+        if (is_doubtful) detail::add_remark(out.report.choice, "values below 1e-10 |A| may be missing");
         if (!is_named && (is_doubtful || !out.report.converged()) && detail::serves_dense<A>(rows, cols)) {
           out = by(detail::dense_use::always);
           out.report.choice = "golub-kahan did not settle it";

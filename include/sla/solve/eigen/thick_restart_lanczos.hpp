@@ -82,7 +82,7 @@ private:
     auto& space = process.space();
     index_t const count = index_t(vectors.size());
     auto block = block_like<T>(vectors.front(), count);
-    if (found.alone && !process.is_whole()) choice += text(choice.empty() ? "" : "; ", "a run beside these pairs found no others");
+    if (found.alone && !process.is_whole()) detail::add_remark(choice, "a run beside these pairs found no others");
     eigen_found<typename Problem::real_type, decltype(block)> out{{}, std::move(block), found.reason, found.restarts + 1, count + (inverted ? 0 : process.products()), applications, name, by,
                                                                   std::move(choice), found.alone ? int(problem.n) : 1, found.cuts_cluster};
     out.proves_definite = out.preconditioner == "cholesky";

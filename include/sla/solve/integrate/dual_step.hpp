@@ -10,20 +10,6 @@
 
 namespace sla::detail {
 
-/// The solves of a Jacobian that is kept elsewhere.
-template <class Kept>
-struct kept_elsewhere {
-  Kept const* kept;
-  template <class R>
-  auto solve(R const& r) const {
-    return kept->solve(r);
-  }
-  template <class G>
-  auto solve_adjoint(G const& g) const {
-    return kept->solve_adjoint(g);
-  }
-};
-
 /// A time_stepper for states of dual numbers.
 template <class Stepper>
 class dual_stepper {
@@ -62,7 +48,7 @@ private:
     auto const held = detail::shared_of<Held const>(next, value_part(m), value_part(p)...);
     held_ = held;
     auto const& kept = std::apply([&](auto const&... all) -> auto const& { return stepper_->linearized(k, all...); }, *held);
-    return kept_elsewhere<std::remove_cvref_t<decltype(kept)>>{&kept};
+    return solver_at_solution<decltype(&kept)>{&kept};
   }
   std::shared_ptr<void const> held_;
   std::shared_ptr<Stepper> stepper_;

@@ -105,20 +105,6 @@ private:
   }
 };
 
-template <class X>
-inline constexpr bool is_mass = false;
-template <class A>
-inline constexpr bool is_mass<mass<A>> = true;
-template <bool Mass, class O>
-auto tied_mass(O const& option) {
-  if constexpr (is_mass<O> != Mass)
-    return std::tuple<>();
-  else if constexpr (Mass)
-    return std::tuple<decltype(option.value) const&>(option.value);
-  else
-    return std::tuple<O const&>(option);
-}
-
 /// The march of values, or of dual numbers.
 template <bool Dual, class V, class F, class Method, class On, class Solver>
 auto stepper_for(F const& f, time_grid grid, Method const& method, On const& on, std::shared_ptr<Solver> solver) {
@@ -184,22 +170,22 @@ template <class V>
 inline constexpr bool is_vector = Unknown<V>;
 template <class T, class E>
 inline constexpr bool is_vector<tensor<T, E>> = E::rank == 1;
-/// Does M map vectors of V?
+/// Does M, or none, map vectors of V?
 template <class M, class V>
-inline constexpr bool is_mass_of = false;
+inline constexpr bool is_mass_of = std::same_as<M, no_mass>;
 template <class M, class V>
   requires requires(M const& m, V const& u) { { eval(m * u) } -> std::same_as<V>; }
 inline constexpr bool is_mass_of<M, V> = true;
-/// The laws of the call, with their sentences; M and P: by reference.
-template <class F, class V, class Method, class... M, class... P>
-constexpr bool require_integration(std::type_identity<std::tuple<M...>>, std::type_identity<std::tuple<P...>>) {
+/// The laws of the call, with their sentences; O: the options, M and P: the mass and the parameters among them.
+template <class F, class V, class Method, class M, class... O, class... P>
+constexpr bool require_integration(std::type_identity<std::tuple<P...>>) {
   constexpr bool has_method = IntegrationMethod<Method>;
   static_assert(has_method, "sla: integrate(f, u0, times, method, parameters...): the fourth argument is a method, theta{.implicitness = 0.5} or bdf2{}");
   if constexpr (has_method) {
     constexpr bool vectors = is_vector<V>;
     static_assert(vectors, "sla: integrate(f, u0, times, method, parameters...): u0 is a vector in host memory, or, with <sla/dist.hpp>, one on ranks that is Shard on every axis; to<host_memory>(u0) is one of a u0 on a device");
     if constexpr (vectors) {
-      constexpr bool masses = sizeof...(M) <= 1 && (is_mass_of<values_t<plain_t<M>>, values_t<V>> && ...);
+      constexpr bool masses = (0 + ... + is_mass<O>::value) <= 1 && is_mass_of<values_t<plain_t<M>>, values_t<V>>;
       static_assert(masses, "sla: integrate(f, u0, times, method, mass(M)): give at most one M, a sparse tensor, whose rows lie as u0 does");
       constexpr bool callable = std::is_invocable_v<F const&, V const&, double, plain_t<P> const&...>;
       static_assert(callable, "sla: integrate(f, u0, times, method, parameters...): f takes u, t, and as many parameters as are given, by `auto const&`; what is traced it gets as a parameter");
@@ -228,26 +214,21 @@ template <class F, class U, class Method, class... O>
   } else {
     auto const& start = detail::plain_value(u0);
     using V = std::remove_cvref_t<decltype(start)>;
-    auto const masses = std::tuple_cat(detail::tied_mass<true>(options)...);
-    auto const others = std::tuple_cat(detail::tied_mass<false>(options)...);
-    auto const linear = std::apply([](auto const&... o) { return detail::linear_options(o...); }, others);
-    auto const place = detail::on_of_options(options...);
-    auto const stored = detail::jacobian_options(options...);
-    auto const parameters = std::apply([](auto const&... o) { return detail::parameters(o...); }, others);
-    if constexpr (detail::require_integration<F, V, Method>(std::type_identity<std::remove_const_t<decltype(masses)>>{}, std::type_identity<std::remove_const_t<decltype(parameters)>>{})) {
+    auto const of = detail::by_role(options...);
+    mass<dependent_t<detail::no_mass, F>> const without(dependent_t<detail::no_mass, F>{});
+    auto const& m = detail::pick<detail::is_mass>(options..., without).value;
+    if constexpr (detail::require_integration<F, V, Method, std::remove_cvref_t<decltype(m)>, O...>(std::type_identity<decltype(of.parameters)>{})) {
       detail::time_grid grid(times, method.steps);
       method.check(grid);
       if (!(method.rtol >= 0 && method.rtol < 1) || !(method.linear_rtol >= 0 && method.linear_rtol < 1) || method.max_iterations < 0)
         throw value_error(text(Method::name, "{.rtol = ", method.rtol, ", .max_iterations = ", method.max_iterations, ", .linear_rtol = ", method.linear_rtol, "}: tolerances are at least 0 and less than 1, and .max_iterations is at least 0"));
       if (method.checkpoints < 0) throw value_error(text(Method::name, "{.checkpoints = ", method.checkpoints, "}: at least 1 state is stored; 0 lets the number of steps say"));
       if (std::string const words = detail::not_finite_in(detail::value_part(start)); !words.empty()) throw value_error(text("integrate(f, u0, times, ...): u0 has ", words));
-      auto const with = std::tuple_cat(masses, std::tuple<dependent_t<detail::no_mass, F>>());
-      auto const& m = std::get<0>(with);
       if constexpr (is_sparse_tensor<plain_t<std::remove_cvref_t<decltype(m)>>>)
         if (m.rows() != start.size() || m.cols() != start.size())
           throw shape_error(text("integrate(f, u0, times, ...): mass(M): M is ", m.rows(), " x ", m.cols(), ", and u0 has ", start.size(), " elements"));
       return std::apply(
-          [&](auto const&... p) { return detail::integrated(f, start, std::move(grid), method, place, linear, stored, u0, detail::evaluated_parameter(m), detail::evaluated_parameter(p)...); }, parameters);
+          [&](auto const&... p) { return detail::integrated(f, start, std::move(grid), method, of.place, of.linear, of.stored, u0, detail::evaluated_parameter(m), detail::evaluated_parameter(p)...); }, of.parameters);
     } else {
       return detail::never<integration<V, V>>();  // well-formed, so that the sentence is the only error
     }

@@ -25,6 +25,15 @@ template <class A>
 mass(A) -> mass<A>;
 
 namespace detail {
+/// The M that is not given.
+struct no_mass {};
+template <class X>
+struct is_mass : std::false_type {};
+template <class A>
+struct is_mass<mass<A>> : std::true_type {};
+template <class A>
+inline constexpr bool is_of_call<mass<A>> = true;
+
 /// M (own u_next + last u + before u_before) = ahead f(u_next, t_next) + behind f(u, t).
 struct step_weights {
   double own = 1, last = -1, before = 0, ahead = 0, behind = 0, t_next = 0, t = 0;
@@ -123,9 +132,6 @@ template <class M>
 concept IntegrationMethod = requires { typename M::integration_method_tag; };
 
 namespace detail {
-/// The M that is not given.
-struct no_mass {};
-
 /// The equation of a step, of plain and traced values alike.
 template <class F>
 struct step_residual {

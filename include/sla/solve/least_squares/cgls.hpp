@@ -70,12 +70,6 @@ struct take_slope {
     return n;
   }
 };
-struct end_of_cgls {
-  template <class N>
-  SLA_HD reason operator()(reason state, N const& n) const {
-    return state == reason::running ? n.end : state;
-  }
-};
 } // namespace detail
 
 /// Options of the method, and its name: `least_squares(A, b, cgls{.rtol = 1e-10, .damping = 0.1})`. In exact arithmetic its iterates are those of lsqr{}, which is the
@@ -119,7 +113,7 @@ struct cgls {
     auto n = space.map(detail::begin_cgls<R>{damping}, space.map(detail::real_part_of{}, sz), rr, xx, bb, cc);
     auto const the = [&space, &n](detail::cgls_coefficient which) { return space.map(detail::number_of_method{which}, n); };
     auto stop = make_stop(space, space.map(detail::always_one{}, bb));
-    stop.judge(detail::end_of_cgls{}, n);
+    stop.judge(detail::end_of_method{}, n);
     while (stop.go_on(the(detail::cgls_figure))) {
       auto [qq] = fuse(space, set(q, a * p), squared_norm_of(q));
       n = space.map(detail::take_curvature<R>{damping}, stop.state(), n, qq, pp);
@@ -127,7 +121,7 @@ struct cgls {
       auto [rr2] = fuse(space, set(x, x + step * p), set(r, r - step * q), squared_norm_of(r));
       auto [sz2, xx2] = turn();
       n = space.map(detail::take_slope<R>{damping}, stop.state(), n, space.map(detail::real_part_of{}, sz2), rr2, xx2);
-      stop.judge(detail::end_of_cgls{}, n);
+      stop.judge(detail::end_of_method{}, n);
       auto const beta = the(detail::cgls_beta);
       auto [pp2] = fuse(space, set(p, z + beta * p), squared_norm_of(p));
       pp = pp2;

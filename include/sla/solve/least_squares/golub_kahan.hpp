@@ -71,12 +71,6 @@ struct take_alpha {
     return n;
   }
 };
-struct end_of_process {
-  template <class N>
-  SLA_HD reason operator()(reason state, N const& n) const {
-    return state == reason::running ? n.end : state;
-  }
-};
 /// |A^H r| / (|A| |r|), or |r| / |b| where that is less: each says that x is the solution to so many digits. Squared.
 template <class R>
 SLA_HD R squared_figure(R slope, R stretch, R residual, R size_of_b) {
@@ -171,12 +165,12 @@ least_squares_run bidiagonalize(S& space, P const& problem, M const& m, X& x, Ma
   auto const vz = process.first_turn(the(gk_over_beta));
   auto stop = make_stop(space, space.map(always_one{}, uu));
   n = space.map(take_alpha{true}, stop.state(), n, vz);
-  stop.judge(end_of_process{}, n);
+  stop.judge(end_of_method{}, n);
   while (stop.go_on(the(gk_figure))) {
     n = space.map(take_beta{}, stop.state(), n, process.advance(the(gk_over_alpha), the(gk_keep_u)));
     auto const vz2 = vectors.pending(the, x, process.direction(), [&](auto const&... statements) { return process.turn(the(gk_over_beta), the(gk_keep_v), statements...); });
     n = space.map(take_alpha{false}, stop.state(), n, vz2);
-    stop.judge(end_of_process{}, n);
+    stop.judge(end_of_method{}, n);
   }
   vectors.last(the, x);
   return end_run<M>(space, n, stop);

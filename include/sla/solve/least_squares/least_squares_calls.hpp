@@ -149,6 +149,16 @@ X converged_x(least_squares_solution<X>&& s) {
   if (!s.report.converged()) throw solve_error(std::move(s.report), "least_squares");
   return std::move(s.x);
 }
+template <class Op>
+concept LeastSquaring = std::same_as<Op, op::least_squares> || std::same_as<Op, op::try_least_squares>;
+/// What a call gives of {x, report}: both, or x alone, which has converged.
+template <LeastSquaring Op, class S>
+auto answer_of(S&& s) {
+  if constexpr (std::same_as<Op, op::least_squares>)
+    return converged_x(std::move(s));
+  else
+    return std::move(s);
+}
 /// What is solved here.
 template <class O>
 inline constexpr bool has_plain_damping = true;
@@ -158,8 +168,6 @@ template <class A, class B, class... Options>
 concept PlainLeastSquares = linear_world<A>::template accepts<B> && (has_plain_damping<Options> && ...);
 template <class A, class B>
 concept StoredLeastSquares = SparseView<A> && linear_world<std::remove_cvref_t<decltype(stored(std::declval<A const&>()))>>::template accepts<B>;
-template <class Op>
-concept LeastSquaring = std::same_as<Op, op::least_squares> || std::same_as<Op, op::try_least_squares>;
 } // namespace detail
 
 /// The x of least |A x - b|^2 + damping^2 |x|^2, for A of shape (*batch, M, N, *block) and b (*batch, M, p), or with one more axis of right-hand sides. Where several x
@@ -237,25 +245,17 @@ auto perform(op::prepare, A const& a, Options const&... options) {
 }
 
 // transpose(A), adjoint(A) and conj(A) are stored.
-template <class A, class B, class... Options>
+template <detail::LeastSquaring Op, class A, class B, class... Options>
   requires detail::StoredLeastSquares<A, B>
-auto perform(op::least_squares, A const& a, B const& b, Options const&... options) {
-  return least_squares(detail::stored(a), b, options...);
-}
-template <class A, class B, class... Options>
-  requires detail::StoredLeastSquares<A, B>
-auto perform(op::try_least_squares, A const& a, B const& b, Options const&... options) {
-  return try_least_squares(detail::stored(a), b, options...);
+auto perform(Op, A const& a, B const& b, Options const&... options) {
+  return detail::answer_of<Op>(try_least_squares(detail::stored(a), b, options...));
 }
 // What is no problem, of any floor: one sentence.
 template <detail::LeastSquaring Op, class A, class B, class... X>
 auto perform(Op, A const&, B const&, X const&...) {
   static_assert(detail::is_system<A, B, X...>, "sla: least_squares(A, b, options...): A is a sparse tensor or an operator of yours with its adjoint (linear_operator<T>(rows, cols, apply, apply_adjoint)), "
                                                "not a dense matrix, which to<Csr<>>(A) makes sparse; b a tensor or an expression in the memory of A");
-  if constexpr (std::same_as<Op, op::least_squares>)
-    return detail::never<B>();
-  else
-    return detail::never<least_squares_solution<B>>();
+  return detail::answer_of<Op>(detail::never<least_squares_solution<B>>());
 }
 
 } // namespace sla

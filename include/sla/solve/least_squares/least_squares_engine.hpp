@@ -78,13 +78,15 @@ struct place_of_call {
   }
 };
 
-/// One solve of a problem from x = 0 by `improve(space, problem, x, make_stop)`.
+/// One solve of a problem from x = 0 by `improve(space, problem, x, make_stop)`; the method, its preconditioner, and the seconds of its set-up are for the report.
 template <class A, class V, class Place, class Improve>
 auto solved_problem(A const& a, V const& b, std::remove_cvref_t<decltype(linear_world<A>::zero_of_domain(std::declval<A const&>(), std::declval<V const&>()))> const* linear, double damping,
-                    Place const& place, bool history, stop_rule const& rule, dependent_t<least_squares_report, A>&& out, Improve const& improve) {
+                    Place const& place, bool history, stop_rule const& rule, char const* method, std::string preconditioner, double seconds, Improve const& improve) {
   using X = decltype(linear_world<A>::zero_of_domain(a, b));
   double const start = seconds_now();
   X x = linear_world<A>::zero_of_domain(a, b);
+  dependent_t<least_squares_report, A> out;
+  out.method = method, out.preconditioner = std::move(preconditioner), out.seconds_setup = seconds;
   out.rtol = rule.rtol;
   out.damping = damping;
   out.measure = "|A^H r| / (|A| |r|)";
@@ -108,14 +110,6 @@ auto solved_problem(A const& a, V const& b, std::remove_cvref_t<decltype(linear_
   }
   out.seconds_solve += seconds_now() - start;
   return least_squares_solution<X>{std::move(x), std::move(out)};
-}
-template <class X = void>
-dependent_t<least_squares_report, X> begun_least_squares(char const* method, std::string preconditioner, double seconds) {
-  dependent_t<least_squares_report, X> out;
-  out.method = method;
-  out.preconditioner = std::move(preconditioner);
-  out.seconds_setup = seconds;
-  return out;
 }
 
 /// A method with its preconditioner.
@@ -142,7 +136,7 @@ private:
   auto run(Any const& method, A const& a, V const& b, X linear, Place const& place, bool history) const {
     std::string remark = name_of<P>();
     if constexpr (remarks_text<M>) remark += m_.remark();
-    return solved_problem(a, b, linear, damping_, place, history, {method.rtol, 0, method.max_iterations, method.watch ? method.watch : default_rule().watch}, begun_least_squares(Any::name, remark, seconds_),
+    return solved_problem(a, b, linear, damping_, place, history, {method.rtol, 0, method.max_iterations, method.watch ? method.watch : default_rule().watch}, Any::name, remark, seconds_,
                           [&](auto& space, auto const& problem, auto& x, auto const& make_stop) { return method.run(space, problem, m_, x, make_stop); });
   }
   Method method_;
@@ -161,7 +155,7 @@ public:
   template <class V, class Place>
   auto solve(A const& a, V const& b, Place const& place, bool history) const {
     auto out = run(a, b, nullptr, place, history);
-    if (std::string const words = factors_.remark(); !words.empty()) out.report.choice += (out.report.choice.empty() ? "" : "; ") + words;
+    if (std::string const words = factors_.remark(); !words.empty()) add_remark(out.report.choice, words);
     return out;
   }
   template <class V, class X, class Place>
@@ -172,7 +166,7 @@ public:
 private:
   template <class V, class X, class Place>
   auto run(A const& a, V const& b, X linear, Place const& place, bool history) const {
-    return solved_problem(a, b, linear, damping_, place, history, {method_.rtol, 0, 1, default_rule().watch}, begun_least_squares(Method::name, "", seconds_),
+    return solved_problem(a, b, linear, damping_, place, history, {method_.rtol, 0, 1, default_rule().watch}, Method::name, "", seconds_,
                           [&](auto& space, auto const& problem, auto& x, auto const& make_stop) {
                             auto [xx] = fuse(space, squared_norm_of(x));
                             space.finish();  // factors know of no queue

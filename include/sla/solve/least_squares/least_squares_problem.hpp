@@ -76,6 +76,13 @@ struct real_part_of {
     return real_of(a);
   }
 };
+/// How the method ended an item, in `end` of its numbers.
+struct end_of_method {
+  template <class N>
+  SLA_HD reason operator()(reason state, N const& n) const {
+    return state == reason::running ? n.end : state;
+  }
+};
 /// One of the numbers that a method keeps per item in an array `of`.
 struct number_of_method {
   int which;

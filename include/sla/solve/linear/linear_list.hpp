@@ -134,10 +134,10 @@ auto solve_each(sparse_list<T, S, F> const& A, std::vector<tensor<U, E>> const& 
       index_t const columns = E::rank > domain_extents_t<S>::rank ? right.extent(E::rank - 1) : 1;
       failed.items.assign(std::size_t(columns), {solves ? reason::converged : reason::setup_failed, 0, solves ? 0.0 : 1.0});
       append(out->report, failed);
-      refusals += text(refusals.empty() ? "" : "; ", "system ", k, ": ", e.what());
+      add_remark(refusals, "system ", k, ": ", e.what());
     }
   }
-  if (!refusals.empty()) out->report.choice += text(out->report.choice.empty() ? "" : "; ", refusals);
+  if (!refusals.empty()) add_remark(out->report.choice, refusals);
   if (!any) out.reset();
   return out;
 }

@@ -34,15 +34,18 @@ concept BoundedMethod = requires { typename M::bounded_method_tag; };
 
 namespace detail {
 template <class X>
-inline constexpr bool is_lower = false;
+struct is_lower : std::false_type {};
 template <class B>
-inline constexpr bool is_lower<lower<B>> = true;
+struct is_lower<lower<B>> : std::true_type {};
 template <class X>
-inline constexpr bool is_upper = false;
+struct is_upper : std::false_type {};
 template <class B>
-inline constexpr bool is_upper<upper<B>> = true;
+struct is_upper<upper<B>> : std::true_type {};
+template <class M>
+using wants_bounded_method = std::bool_constant<BoundedMethod<M>>;
 template <class X>
-concept BoundOption = is_lower<X> || is_upper<X>;
+  requires(is_lower<X>::value || is_upper<X>::value || BoundedMethod<X>)
+inline constexpr bool is_of_call<X> = true;
 
 /// Both bounds of each element, infinite where there is none.
 template <class V>

@@ -52,9 +52,9 @@ template <class V>
 V preconditioned(std::shared_ptr<dependent_t<linear_operator<double>, V> const> const& M, V const& r) {
   if (!M) return r;
   if constexpr (std::same_as<real_t<typename V::value_type>, double>)
-    return shaped_as(r, eval(*M * flat(r)));
+    return laid_as(r, eval(*M * flat(r)));
   else
-    return shaped_as(r, eval(cast<typename V::value_type>(eval(*M * flat(r)))));  // M is of double
+    return laid_as(r, eval(cast<typename V::value_type>(eval(*M * flat(r)))));  // M is of double
 }
 
 /// Anderson's iteration of a depth, of which 0 is Picard's.

@@ -326,20 +326,19 @@ template <class F, class U, class... O>
     if (!std::isfinite(lambda0)) throw value_error(text("trace_branch(F, u0, lambda0): lambda0 is ", lambda0));
     if (std::string const words = detail::not_finite_in(start); !words.empty()) throw value_error(text("trace_branch(F, u0, lambda0): u0 has ", words));
     double const begun = detail::seconds_now();
-    auto const on = detail::on_of_options(more...);
-    auto const stored = detail::jacobian_options(more...);
+    auto const of = detail::by_role(more...);
     auto const factors = dependent_t<lu<>, F>{};
     auto const linear = [&] {
-      if constexpr (detail::is_host_tensor<V> && std::tuple_size_v<decltype(detail::linear_options(more...))> == 0)
+      if constexpr (detail::is_host_tensor<V> && std::tuple_size_v<decltype(of.linear)> == 0)
         return std::tie(factors);
       else
-        return detail::linear_options(more...);
+        return of.linear;
     }();
-    auto const solver = detail::solver_for<V>(options, on, linear, stored);
+    auto const solver = detail::solver_for<V>(options, of.place, linear, of.stored);
     solver->with_diagonal();
     auto lambda = argument_number(start, lambda0);
     auto const of_u = detail::with_parameters(f, lambda);
-    auto space = detail::space_of_unknowns(start, on);
+    auto space = detail::space_of_unknowns(start, of.place);
     detail::nonlinear_problem<std::remove_const_t<decltype(of_u)>, V, decltype(space)> const problem(of_u, out.report, space);
     out.points = detail::branch_tracer<F, V, decltype(lambda), std::remove_const_t<decltype(problem)>, std::remove_cvref_t<decltype(*solver)>>(f, lambda, problem, options, *solver, out.report)
                      .run(start, typename V::value_type(lambda0));

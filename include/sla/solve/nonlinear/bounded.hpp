@@ -118,34 +118,14 @@ auto solve_with_bounds(F const& f, V const& u0, M const& method, On const& on, L
   return nonlinear_solution<decltype(x)>{std::move(x), state->report};
 }
 
-template <class O>
-auto tied_method(O const& option) {
-  if constexpr (BoundedMethod<O>)
-    return std::tuple<O const&>(option);
-  else
-    return std::tuple<>();
-}
-template <bool High, class O>
-auto tied_bound(O const& option) {
-  if constexpr (High ? is_upper<O> : is_lower<O>)
-    return std::tuple<decltype(option.value) const&>(option.value);
-  else
-    return std::tuple<>();
-}
-template <class O>
-auto tied_other(O const& option) {
-  if constexpr (BoundOption<O> || BoundedMethod<O>)
-    return std::tuple<>();
-  else
-    return std::tuple<O const&>(option);
-}
 /// The laws of the call, with their sentences; P: the parameters, by reference.
 template <class F, class V, class... O, class... P>
 constexpr bool require_bounded(std::type_identity<std::tuple<P...>>) {
   constexpr bool has_method = (0 + ... + int(BoundedMethod<O>)) == 1;
   static_assert(has_method, "sla: solve_bounded(F, u0, lower{..}, upper{..}, method, parameters...): name one method, semismooth_newton{} or active_set{}, or none");
   if constexpr (has_method) {
-    constexpr bool has_bounds = (0 + ... + int(is_lower<O>)) <= 1 && (0 + ... + int(is_upper<O>)) <= 1 && (BoundOption<O> || ...);
+    constexpr int lowers = (0 + ... + is_lower<O>::value), uppers = (0 + ... + is_upper<O>::value);
+    constexpr bool has_bounds = lowers <= 1 && uppers <= 1 && lowers + uppers > 0;
     static_assert(has_bounds, "sla: solve_bounded(F, u0, lower{..}, upper{..}, method, parameters...): give lower{..}, upper{..}, or one of each; without bounds it is nonlinear_solve(F, u0, newton{}, parameters...)");
     constexpr bool is_real = !is_complex<typename element_type_of<V>::type>;
     static_assert(is_real, "sla: solve_bounded(F, u0, ...): u has real elements; complex ones have no order");
@@ -163,17 +143,14 @@ template <class F, class U, class... O>
   auto const& values = detail::value_part(detail::plain_value(u0));
   auto const& start = detail::argument(values);
   using V = std::remove_cvref_t<decltype(start)>;
-  auto const others = std::tuple_cat(detail::tied_other(options)...);
-  auto const linear = std::apply([](auto const&... o) { return detail::linear_options(o...); }, others);
-  auto const place = detail::on_of_options(options...);
-  auto const stored = detail::jacobian_options(options...);
-  auto const parameters = std::apply([](auto const&... o) { return detail::parameters(o...); }, others);
-  if constexpr (detail::require_bounded<F, V, O...>(std::type_identity<std::remove_const_t<decltype(parameters)>>{})) {
-    constexpr double none = std::numeric_limits<double>::infinity();
-    auto const low = std::tuple_cat(detail::tied_bound<false>(options)..., std::tuple<double>(-none));
-    auto const high = std::tuple_cat(detail::tied_bound<true>(options)..., std::tuple<double>(none));
-    auto const& method = std::get<0>(std::tuple_cat(detail::tied_method(options)...));
-    return std::apply([&](auto const&... p) { return detail::solve_with_bounds(f, start, method, place, linear, stored, detail::bound_parameter(start, std::get<0>(low), "lower"), detail::bound_parameter(start, std::get<0>(high), "upper"), p...); }, parameters);
+  auto const of = detail::by_role(options...);
+  if constexpr (detail::require_bounded<F, V, O...>(std::type_identity<decltype(of.parameters)>{})) {
+    lower<double> const no_low{-std::numeric_limits<double>::infinity()};
+    upper<double> const no_high{std::numeric_limits<double>::infinity()};
+    auto const& low = detail::pick<detail::is_lower>(options..., no_low).value;
+    auto const& high = detail::pick<detail::is_upper>(options..., no_high).value;
+    auto const& method = detail::pick<detail::wants_bounded_method>(options...);
+    return std::apply([&](auto const&... p) { return detail::solve_with_bounds(f, start, method, of.place, of.linear, of.stored, detail::bound_parameter(start, low, "lower"), detail::bound_parameter(start, high, "upper"), p...); }, of.parameters);
   } else {
     return detail::never<nonlinear_solution<V>>();  // well-formed, so that the sentence is the only error
   }
@@ -193,7 +170,7 @@ template <class F, class U, class... O>
   auto full = by(active_set{});
   auto& tried = full.report.converged() ? full : *searched;
   auto const& other = full.report.converged() ? *searched : full;
-  tried.report.why += text(tried.report.why.empty() ? "" : "; ", "tried: ", full.report.converged() ? "semismooth_newton" : "active_set", ": ", to_string(other.report.state), " after ", other.report.steps);
+  detail::add_remark(tried.report.why, "tried: ", full.report.converged() ? "semismooth_newton" : "active_set", ": ", to_string(other.report.state), " after ", other.report.steps);
   return std::move(tried);
 }
 

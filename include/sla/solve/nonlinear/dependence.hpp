@@ -19,10 +19,10 @@ using dependence_pattern = dependence_format::pattern<host_memory>;
 /// Of which column each row depends, ascending; null: on none.
 using dependence = std::shared_ptr<dependence_pattern const>;
 
-/// A dependence by its rows, one after the other: `columns` of all of them, `count(i)` of the i-th.
-template <class Count>
-dependence made_dependence(index_t rows, index_t cols, std::vector<std::int32_t> const& columns, Count const& count) {
-  auto row_ptr = row_pointers<std::int64_t>(rows, count);
+/// A dependence by its rows, one after the other: `columns` of all of them, which end at `end(i)` for the i-th.
+template <class End>
+dependence made_dependence(index_t rows, index_t cols, std::vector<std::int32_t> const& columns, End const& end) {
+  auto row_ptr = row_pointers<std::int64_t>(rows, [&](index_t i) { return end(i) - (i > 0 ? end(i - 1) : 0); });
   buffer<std::int32_t> col(index_t(columns.size()), uninitialized);
   std::copy(columns.begin(), columns.end(), col.begin());
   return detail::shared_of<dependence_pattern const>(dependence_pattern{rows, cols, std::move(row_ptr), std::move(col)});
@@ -33,7 +33,7 @@ dependence own_dependence(index_t n) {
   narrowed<std::int32_t>(n, "a Jacobian by colours: the number of unknowns", "newton_krylov{}, which has none");
   std::vector<std::int32_t> columns(static_cast<std::size_t>(n));
   for (index_t i = 0; i < n; ++i) columns[std::size_t(i)] = std::int32_t(i);
-  return made_dependence(n, n, columns, [](index_t) { return index_t(1); });
+  return made_dependence(n, n, columns, [](index_t i) { return i + 1; });
 }
 /// Errors: value_error that names the remedy, if a dependence has more than 2^24 entries and is nearly full.
 template <class = void>
@@ -48,7 +48,7 @@ dependence full_dependence(index_t rows, index_t cols) {
   require_sparse(rows, rows * cols);
   std::vector<std::int32_t> columns(std::size_t(rows * cols));
   for (std::size_t n = 0; n < columns.size(); ++n) columns[n] = std::int32_t(n % std::size_t(cols));
-  return made_dependence(rows, cols, columns, [cols](index_t) { return cols; });
+  return made_dependence(rows, cols, columns, [cols](index_t i) { return (i + 1) * cols; });
 }
 /// Of what a value depends that depends by `map` on one that depends on `in`.
 template <class Format = dependence_format>
@@ -69,7 +69,7 @@ dependence united(dependence const& a, dependence const& b) {
     merge_row(left, right, i, [&](index_t j, index_t, index_t) { columns.push_back(std::int32_t(j)); });
     ends.push_back(index_t(columns.size()));
   }
-  return made_dependence(a->rows, a->cols, columns, [&](index_t i) { return ends[std::size_t(i)] - (i > 0 ? ends[std::size_t(i - 1)] : 0); });
+  return made_dependence(a->rows, a->cols, columns, [&](index_t i) { return ends[std::size_t(i)]; });
 }
 
 /// Of what y = op(A) x depends on x, both row-major: (*batch, M, p, rhs) on (*batch, N, q, rhs).
@@ -92,7 +92,7 @@ dependence dependence_of_product(V const& A, index_t right_hand_sides) {
           columns.erase(std::unique(columns.begin() + std::ptrdiff_t(first), columns.end()), columns.end());
           ends.push_back(index_t(columns.size()));
         }
-  auto made = made_dependence(out, in, columns, [&](index_t i) { return ends[std::size_t(i)] - (i > 0 ? ends[std::size_t(i - 1)] : 0); });
+  auto made = made_dependence(out, in, columns, [&](index_t i) { return ends[std::size_t(i)]; });
   if constexpr (Transposed)
     return transpose_pattern(*made).pattern;
   else
@@ -119,8 +119,7 @@ dependence probed_dependence(index_t out, index_t in, Reached const& reached) {
       });
       ends.push_back(index_t(columns.size()));
     }
-    auto const first_of = [&](index_t i) { return i > 0 ? ends[std::size_t(i - 1)] : 0; };
-    auto const may_be = made_dependence(out, blocks, columns, [&](index_t i) { return ends[std::size_t(i)] - first_of(i); });
+    auto const may_be = made_dependence(out, blocks, columns, [&](index_t i) { return ends[std::size_t(i)]; });
     auto const colors = color_columns(*may_be, column_order::natural);
     if (colors.count > most_colors) return full_dependence(out, in);
     std::vector<dependent_t<char, Reached>> is(columns.size(), 0);
@@ -131,15 +130,16 @@ dependence probed_dependence(index_t out, index_t in, Reached const& reached) {
       auto const hit = reached(seed);
       for (index_t i = 0; i < out; ++i)
         if (hit[std::size_t(i)])
-          for (index_t s = first_of(i); s < ends[std::size_t(i)]; ++s)
+          for (index_t s = i > 0 ? ends[std::size_t(i - 1)] : 0; s < ends[std::size_t(i)]; ++s)
             if (colors.color[std::size_t(columns[std::size_t(s)])] == c) is[std::size_t(s)] = 1;
     }
     std::vector<std::int32_t> kept;
-    std::vector<index_t> count(std::size_t(out), 0);
-    for (index_t i = 0; i < out; ++i)
-      for (index_t s = first_of(i); s < ends[std::size_t(i)]; ++s)
-        if (is[std::size_t(s)]) kept.push_back(columns[std::size_t(s)]), ++count[std::size_t(i)];
-    found = made_dependence(out, blocks, kept, [&](index_t i) { return count[std::size_t(i)]; });
+    for (index_t i = 0, s = 0; i < out; ++i) {
+      for (; s < ends[std::size_t(i)]; ++s)
+        if (is[std::size_t(s)]) kept.push_back(columns[std::size_t(s)]);
+      ends[std::size_t(i)] = index_t(kept.size());
+    }
+    found = made_dependence(out, blocks, kept, [&](index_t i) { return ends[std::size_t(i)]; });
   }
   return found;
 }

@@ -57,6 +57,14 @@ auto prepared_for(sparse_tensor<T> const& J, double rtol, Options const&... opti
   else
     return prepare(J, options...);
 }
+/// d of a linear solve, laid as r, and its report, which is counted.
+template <class V, class S>
+std::pair<V, report> counted_solve(V const& r, S s, nonlinear_report& report) {
+  ++report.linear_solves;
+  report.linear_iterations += s.report.iterations();
+  report.linear = s.report.preconditioner.empty() ? s.report.method : text(s.report.method, " + ", s.report.preconditioner);
+  return {laid_as(r, std::move(s.x)), std::move(s.report)};
+}
 /// The Jacobian of F at u with what solves with it, kept from one u to the next: pattern, colours, order, factors or hierarchy. With diagonal: the pattern
 /// has it all, for those who edit the matrix. On: a tuple of where solves run, or none.
 template <class T, class On, class... Linear>
@@ -105,29 +113,25 @@ public:
   /// d with J d = r, if the report says so.
   template <class V>
   std::pair<V, sla::report> solve(V const& r, nonlinear_report& report) const {
-    auto s = std::apply([&](auto const&... o) { return s_->try_solve(flat(r), o...); }, on_);
-    ++report.linear_solves;
-    report.linear_iterations += s.report.iterations();
-    report.linear = s.report.preconditioner.empty() ? s.report.method : text(s.report.method, " + ", s.report.preconditioner);
-    return {shaped_as(r, std::move(s.x)), std::move(s.report)};
+    return counted_solve(r, std::apply([&](auto const&... o) { return s_->try_solve(flat(r), o...); }, on_), report);
   }
   /// The same for J d = r and J^H w = g of derivatives. Errors: solve_error.
   template <class V>
   V solve(V const& r) const {
-    return std::apply([&](auto const&... o) { return shaped_as(r, s_->solve(flat(r), o...)); }, on_);
+    return std::apply([&](auto const&... o) { return laid_as(r, s_->solve(flat(r), o...)); }, on_);
   }
   template <class V>
   V solve_adjoint(V const& g) const {
-    return std::apply([&](auto const&... o) { return shaped_as(g, s_->solve_adjoint(flat(g), o...)); }, on_);
+    return std::apply([&](auto const&... o) { return laid_as(g, s_->solve_adjoint(flat(g), o...)); }, on_);
   }
   /// J x, and J^H x.
   template <class V>
   V times(V const& x) const {
-    return shaped_as(x, eval(*J_ * flat(x)));
+    return laid_as(x, eval(*J_ * flat(x)));
   }
   template <class V>
   V times_adjoint(V const& x) const {
-    return shaped_as(x, eval(adjoint(*J_) * flat(x)));
+    return laid_as(x, eval(adjoint(*J_) * flat(x)));
   }
 
 private:
@@ -188,7 +192,7 @@ public:
         V part = free;
         auto const* const is_free = own_numbers(free);
         for (std::size_t n = 0; n < x.size(); ++n) own_numbers(part)[n] *= x[n];
-        V const image = shaped_as(part, eval(J * flat(part)));
+        V const image = laid_as(part, eval(J * flat(part)));
         for (std::size_t n = 0; n < y.size(); ++n) y[n] = is_free[n] * own_numbers(image)[n] + (T(1) - is_free[n]) * own_numbers(c)[n] * x[n];
       };
     };
@@ -201,17 +205,15 @@ public:
     set_up_shifted(0);
   }
   std::pair<V, sla::report> solve(V const& r, nonlinear_report& report) const {
-    auto s = attempt(*J_, r);
-    ++report.linear_solves;
-    report.linear_iterations += s.report.iterations(), report.derivatives += s.report.iterations();
-    report.linear = s.report.preconditioner.empty() ? s.report.method : text(s.report.method, " + ", s.report.preconditioner);
-    return {shaped_as(r, std::move(s.x)), std::move(s.report)};
+    auto out = counted_solve(r, attempt(*J_, r), report);
+    report.derivatives += out.second.iterations();
+    return out;
   }
   /// Errors: solve_error.
   V solve(V const& r) const { return reached(attempt(*J_, r), r); }
   V solve_adjoint(V const& g) const { return reached(attempt(J_->adjoint(), g), g); }
-  V times(V const& x) const { return shaped_as(x, eval(*plain_ * flat(x))); }
-  V times_adjoint(V const& x) const { return shaped_as(x, eval(plain_->adjoint() * flat(x))); }
+  V times(V const& x) const { return laid_as(x, eval(*plain_ * flat(x))); }
+  V times_adjoint(V const& x) const { return laid_as(x, eval(plain_->adjoint() * flat(x))); }
 
 private:
   auto attempt(linear_operator<T> const& J, V const& r) const {
@@ -228,7 +230,7 @@ private:
   template <class S>
   static V reached(S s, V const& like) {
     if (!s.report.converged()) throw solve_error(std::move(s.report));
-    return shaped_as(like, std::move(s.x));
+    return laid_as(like, std::move(s.x));
   }
   gmres method_;
   On on_;

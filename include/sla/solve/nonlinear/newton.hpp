@@ -60,18 +60,14 @@ struct newton {
       }
       if (length == 0) {
         if (rtol > 0 && stop.is_rounding(report, problem.rounding_at(u))) return;
-        return detail::stop_for(report, reason::stagnated, no_step(problem, u, d, report.steps + 1));
+        return detail::stop_for(report, reason::stagnated, text("no step of iteration ", report.steps + 1, " reduces |F|", detail::remark_of_full_step(problem, u, d),
+                                                                "; it is as small as rounding lets it be, or has a minimum here that is not 0: begin elsewhere, or ask for less"));
       }
       ++report.steps, report.step_lengths.push_back(length);
     }
   }
 
 private:
-  /// Why no step was found.
-  template <class Problem, class V>
-  static std::string no_step(Problem const& problem, V const& u, V const& d, int iteration) {
-    return text("no step of iteration ", iteration, " reduces |F|", detail::remark_of_full_step(problem, u, d), "; it is as small as rounding lets it be, or has a minimum here that is not 0: begin elsewhere, or ask for less");
-  }
   /// The step of the dogleg within the radius, which follows how well |r + J p| foretold |F|: the length of the step over that of Newton's, or 0.
   template <class Problem, class Solver, class V>
   static double dogleg(Problem const& problem, Solver const& solver, V& u, detail::residual_at<V>& at, V const& d, double& radius) {

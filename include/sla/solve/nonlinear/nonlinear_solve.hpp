@@ -24,46 +24,43 @@ concept LinearOption = MethodOption<O> || PreconditionerOptions<O> || AppliedPre
 /// How Jacobians are stored, of a higher floor: `solver<V>(rtol, linear options)` solves with them.
 template <class O>
 concept JacobianOption = requires { typename O::jacobian_option_tag; };
-/// The options of a call, by what they are for: linear solves, where to run, how Jacobians are stored, and parameters of F.
-enum class role_of_option { linear, place, jacobian, parameter };
+/// What one of the calls alone takes: bounds with their methods, a mass.
 template <class O>
-inline constexpr role_of_option role_of = JacobianOption<O> ? role_of_option::jacobian : LinearOption<O> ? role_of_option::linear : is_on_space<O> ? role_of_option::place : role_of_option::parameter;
+inline constexpr bool is_of_call = false;
+/// The options of a call, by what they are for: linear solves, where to run, how Jacobians are stored, the call itself, and parameters of F.
+enum class role_of_option { linear, place, jacobian, call, parameter };
+template <class O>
+inline constexpr role_of_option role_of = is_of_call<O> ? role_of_option::call : JacobianOption<O> ? role_of_option::jacobian : LinearOption<O> ? role_of_option::linear : is_on_space<O> ? role_of_option::place : role_of_option::parameter;
+/// Those of a role, by reference, but by value where to run: derivatives are taken there later.
 template <role_of_option Role, class O>
 auto tied_if(O const& option) {
-  if constexpr (role_of<O> == Role)
-    return std::tuple<O const&>(option);
-  else
+  if constexpr (role_of<O> != Role)
     return std::tuple<>();
-}
-template <class... O>
-auto linear_options(O const&... o) {
-  return std::tuple_cat(tied_if<role_of_option::linear>(o)...);
-}
-template <class... O>
-auto parameters(O const&... o) {
-  return std::tuple_cat(tied_if<role_of_option::parameter>(o)...);
-}
-template <class... O>
-auto jacobian_options(O const&... o) {
-  return std::tuple_cat(tied_if<role_of_option::jacobian>(o)...);
-}
-/// Where to run, by value: derivatives are taken there later.
-template <class O>
-auto kept_on(O const& option) {
-  if constexpr (is_on_space<O>)
+  else if constexpr (Role == role_of_option::place)
     return std::tuple<O>(option);
   else
-    return std::tuple<>();
+    return std::tuple<O const&>(option);
 }
+/// Tuples of those of linear solves, where to run, how Jacobians are stored, and the parameters.
+template <class Linear, class Place, class Stored, class Parameters>
+struct options_by_role {
+  Linear linear;
+  Place place;
+  Stored stored;
+  Parameters parameters;
+};
+template <class L, class Place, class S, class P>
+options_by_role(L, Place, S, P) -> options_by_role<L, Place, S, P>;
 template <class... O>
-auto on_of_options(O const&... o) {
-  return std::tuple_cat(kept_on(o)...);
+auto by_role(O const&... o) {
+  return options_by_role{std::tuple_cat(tied_if<role_of_option::linear>(o)...), std::tuple_cat(tied_if<role_of_option::place>(o)...), std::tuple_cat(tied_if<role_of_option::jacobian>(o)...),
+                         std::tuple_cat(tied_if<role_of_option::parameter>(o)...)};
 }
 
 /// What solves with dF/du at the solution, for derivatives: set up once, with what the forward solve has left. Errors: nonlinear_error, solve_error.
-template <class Solver>
+template <class Pointer>
 struct solver_at_solution {
-  std::shared_ptr<Solver> solver;
+  Pointer solver;
   template <class R>
   auto solve(R const& r) const {
     return solver->solve(r);
@@ -162,7 +159,7 @@ auto solve_nonlinear(F const& f, V const& u0, M const& method, On const& on, Lin
           if constexpr (is_without_jacobian<M>) solver->use(method.linear_method(1e-10), preconditioner_at(method, of_u, u, of_derivative));
           solver->linearize(of_u, u, of_derivative);
         }
-        return solver_at_solution<std::remove_cvref_t<decltype(*solver)>>{solver};
+        return solver_at_solution<std::remove_const_t<decltype(solver)>>{solver};
       },
       p...);
   return nonlinear_solution<decltype(x)>{std::move(x), *report};
@@ -189,12 +186,9 @@ template <class F, class U, class M, class... O>
   auto const& values = detail::value_part(detail::plain_value(u0));
   auto const& start = detail::argument(values);
   using V = std::remove_cvref_t<decltype(start)>;
-  auto const linear = detail::linear_options(options...);
-  auto const place = detail::on_of_options(options...);
-  auto const stored = detail::jacobian_options(options...);
-  auto const parameters = detail::parameters(options...);
-  if constexpr (detail::require_nonlinear<F, V, M, std::remove_const_t<decltype(linear)>, std::remove_const_t<decltype(stored)>>(std::type_identity<std::remove_const_t<decltype(parameters)>>{}))
-    return std::apply([&](auto const&... p) { return detail::solve_nonlinear(f, start, method, place, linear, stored, p...); }, parameters);
+  auto const of = detail::by_role(options...);
+  if constexpr (detail::require_nonlinear<F, V, M, decltype(of.linear), decltype(of.stored)>(std::type_identity<decltype(of.parameters)>{}))
+    return std::apply([&](auto const&... p) { return detail::solve_nonlinear(f, start, method, of.place, of.linear, of.stored, p...); }, of.parameters);
   else
     return detail::never<nonlinear_solution<V>>();  // well-formed, so that the sentence is the only error
 }

@@ -24,7 +24,7 @@ linear_operator<T> place_operator(linear_operator<T> const& a, tensor<U, E, host
 }
 
 namespace detail {
-/// The elements of a tensor of any extents as a vector, and back. Vectors on ranks are such.
+/// The elements of a tensor of any extents as a vector. Vectors on ranks are such.
 template <class T, class E>
 vector<T> flat(tensor<T, E> const& x) {
   return {Extents<dyn>(x.size()), x.values()};
@@ -34,16 +34,7 @@ template <class V>
 V const& flat(V const& x) {
   return x;
 }
-template <class T, class E>
-tensor<T, E> shaped_as(tensor<T, E> const& like, vector<T> x) {
-  return {like.extents(), std::move(x.values())};
-}
-template <class V>
-  requires requires(V const& x) { x.local(); }
-V shaped_as(V const&, V x) {
-  return x;
-}
-/// What F returned, as an unknown: it has as many elements.
+/// The same back, and what F returned, as an unknown: it has as many elements.
 template <class V, class Y>
 V laid_as(V const& u, Y y) {
   if constexpr (requires { u.local(); })
@@ -129,7 +120,6 @@ struct residual_at {
 template <class F, class V, class Space>
 class nonlinear_problem {
 public:
-  using vector_type = V;
   using value_type = typename V::value_type;
   using real_type = real_t<value_type>;
 
@@ -186,7 +176,7 @@ public:
   /// (x, y), conjugated in x.
   value_type inner(V const& x, V const& y) const {
     auto const [s] = fuse(space_, dot_of(x, y));
-    return value_type(user_t<std::remove_cvref_t<decltype(read_one(space_, s))>>(read_one(space_, s)));
+    return value_type(read_number(space_, s));
   }
   /// a x.
   V scaled(value_type a, V const& x) const {

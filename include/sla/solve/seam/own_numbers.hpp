@@ -50,6 +50,12 @@ auto read_one(Space& space, S const& s) {
   space.finish();
   return space.read(s)[0];
 }
+/// The same as its user writes it.
+template <class Space, class S>
+auto read_number(Space& space, S const& s) {
+  auto const number = read_one(space, s);
+  return user_t<std::remove_const_t<decltype(number)>>(number);
+}
 template <class Space, class R>
 auto number_in(Space& space, R value) {
   return space.scalar(std::vector<R>(1, value));

@@ -23,11 +23,19 @@ auto augmented(Flat const& flat, double c, double d) {
   std::vector<Number> value;
   auto const add = [&](index_t i, index_t j, Number v) { row.push_back(i), col.push_back(j), value.push_back(v); };
   for (index_t i = 0; i < m; ++i) {
-    add(i, i, Number(c));
+    if (c > 0) add(i, i, Number(c));
     flat.pattern().view().for_row(i, [&](index_t s, index_t j) { add(i, m + j, flat.values()[s]), add(m + j, i, conj_of_value(flat.values()[s])); });
   }
   for (index_t j = 0; j < n && d > 0; ++j) add(m + j, m + j, Number(-d));
   return from_triplets<Number>(m + n, m + n, row, col, value);
+}
+
+/// Column j of a small matrix.
+template <class T, class X>
+vector<T> column_as(X const& x, index_t j) {
+  vector<T> out(x.rows());
+  for (index_t i = 0; i < x.rows(); ++i) out[i] = T(x(i, j));
+  return out;
 }
 
 /// A^+ and (A^H)^+ of an m x n matrix with m >= n, by factors; of one without full rank beside the null vectors that are there.
@@ -88,18 +96,18 @@ private:
     for (index_t i = 0; i < out.size(); ++i) out[i] = both[to + i];
     return out;
   }
-  static auto as_operator(linear_operator<T> const& all, index_t whole, index_t from, index_t to) {
-    return [all, whole, from, to](std::span<T const> x, std::span<T> y) {
+  /// f of a column as a linear_operator calls it.
+  template <class F>
+  static auto on_numbers(F const& f) {
+    return [f](std::span<T const> x, std::span<T> y) {
       Column in(index_t(x.size()));
       std::copy(x.begin(), x.end(), in.data());
-      Column const out = part(all, whole, from, to, in);
+      Column const out = f(std::move(in));
       std::copy_n(out.data(), y.size(), y.begin());
     };
   }
-  static Column column_of(small_dense<Wide> const& X, index_t j) {
-    Column out(X.rows());
-    for (index_t i = 0; i < X.rows(); ++i) out[i] = T(X(i, j));
-    return out;
+  static auto as_operator(linear_operator<T> const& all, index_t whole, index_t from, index_t to) {
+    return on_numbers([all, whole, from, to](Column const& x) { return part(all, whole, from, to, x); });
   }
   /// What x leaves beside the first `count` columns becomes column `count`, of length 1. False, if that is rounding.
   static bool append(small_dense<Wide>& X, index_t count, Column const& x) {
@@ -125,7 +133,7 @@ private:
       small_dense<Wide> next(n, k);
       count = 0;
       for (index_t j = 0; j < before; ++j)
-        if (append(next, count, step(times == 0 ? random<T>(n, std::uint64_t(j) + 1) : column_of(X, j)))) ++count;
+        if (append(next, count, step(times == 0 ? random<T>(n, std::uint64_t(j) + 1) : column_as<T>(X, j)))) ++count;
       X = std::move(next);
     }
     Column const p = random<T>(n, 1);
@@ -133,7 +141,7 @@ private:
     small_dense<Wide> U(m, k), V(n, k);
     index_t found = 0;
     for (index_t j = 0; j < count; ++j) {
-      auto const v = column_of(X, j);
+      auto const v = column_as<T>(X, j);
       if (!(norm(a * v) <= tiny) || !append(V, found, v)) continue;
       if (append(U, found, left_of(v, found))) ++found;
     }
@@ -150,14 +158,12 @@ private:
         for (index_t i = 0; i < N.rows(); ++i) x[i] -= T(c * N(i, j));
       }
     };
-    return linear_operator<T>(op.rows(), op.cols(), [op, from, to, project](std::span<T const> x, std::span<T> y) {
-      Column in(index_t(x.size()));
-      std::copy(x.begin(), x.end(), in.data());
+    return linear_operator<T>(op.rows(), op.cols(), on_numbers([op, from, to, project](Column in) {
       project(from, in);
       Column out = op * in;
       project(to, out);
-      std::copy_n(out.data(), y.size(), y.begin());
-    });
+      return out;
+    }));
   }
 };
 
