@@ -243,6 +243,29 @@ TEST_CASE("eigsh and eigs say that B lies on other rows than A") {
   check([](auto const& D, auto const& E) { (void)eigsh(cast<std::complex<double>>(D), E, 2, largest{}, lobpcg{.rtol = 1e-9}); }, "eigsh");
 }
 
+TEST_CASE("errors about a matrix on ranks name the call that was made, and the matrix") {
+  auto const A = problems::poisson<double>({6, 5});
+  auto broken = A;
+  broken.values()[7] = std::nan("");
+  auto const says = [&](std::string const& expected, auto const& call) {
+    for (auto const& words : suite::words_of(2, [&](auto& world) {
+           mesh<axis<"rows">> m(world);
+           auto const D = distribute<SparseShard<0>>(A, m, equal_rows{});
+           call(D, distribute<SparseShard<0>>(broken, m, D.row_layout()), select_rows(D, std::vector<index_t>(world.rank() == 0 ? 18 : 12, 1)), rows(D, 0, 20));
+         }))
+      CHECK_THAT(words, Catch::Matchers::StartsWith(expected) || Catch::Matchers::StartsWith("rank 0 failed: " + expected));
+  };
+  std::string const owners = ": the rows and columns of A have other owners: rank ";
+  says("eigsh(A, k, ...)" + owners, [](auto const&, auto const&, auto const& E, auto const&) { (void)eigsh(E, 2, smallest{}); });
+  says("eigs(A, k, ...)" + owners, [](auto const&, auto const&, auto const& E, auto const&) { (void)eigs(E, 2, largest_magnitude{}); });
+  says("prepare(A, ...)" + owners, [](auto const&, auto const&, auto const& E, auto const&) { (void)prepare(E, gmres{}, identity{}); });
+  says("prepare(A, ...): A(2, 1) is nan", [](auto const&, auto const& N, auto const&, auto const&) { (void)prepare(N, cg{}, jacobi{}); });
+  says("prepare(A, ...): A is 20 x 30, and must be square", [](auto const&, auto const&, auto const&, auto const& R) { (void)prepare(R, cg{}, jacobi{}); });
+  says("prepared.update(A): A(2, 1) is nan", [](auto const& D, auto const& N, auto const&, auto const&) { prepare(D, cg{}, jacobi{}).update(N); });
+  says("eigsh(A, B, k, ...), B in the place of A: A(2, 1) is nan", [](auto const& D, auto const& N, auto const&, auto const&) { (void)eigsh(D, N, 2, smallest{}); });
+  says("svds(A, k): A(2, 1) is nan", [](auto const&, auto const& N, auto const&, auto const&) { (void)svds(N, 2); });
+}
+
 TEST_CASE("what is no eigenproblem is refused on all ranks alike") {
   auto const A = problems::convection_diffusion<double>({5, 4}, 3.0);
   for (auto const& words : threads::run(2, [&](auto& world) {

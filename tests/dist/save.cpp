@@ -261,6 +261,47 @@ TEST_CASE("whoever is killed at any step of a save leaves the old state or the n
   CHECK(at.names().size() == 3);  // the index and two shards: the rest of the killed is gone
 }
 
+/// A disk that calls fail() when all ranks together have written so many bytes.
+template <class Fail>
+struct short_disk : detail::system_disk {
+  std::atomic<index_t>* left;
+  Fail fail;
+  short_disk(std::atomic<index_t>& l, Fail f) : left(&l), fail(f) {}
+
+  void write(int file, std::string const& name, index_t at, void const* data, index_t bytes) {
+    index_t const had = left->fetch_sub(bytes);
+    detail::system_disk::write(file, name, at, data, std::clamp(had, index_t(0), bytes));
+    if (had < bytes) fail();
+  }
+};
+
+TEST_CASE("whoever is killed after any byte of a save leaves the old state") {
+  scratch const at;
+  save_state(at.path(), 2, 0);
+  index_t bytes = 0;
+  for (bool done = false; !done; bytes += !done) {
+    pid_t const child = ::fork();
+    if (child == 0) {
+      std::atomic<index_t> left = bytes;
+      threads::run(2, [&](auto& world) {
+        Line const m(world);
+        auto const [K, x] = state(m, 1);
+        auto const killed = [] { ::_exit(9); };
+        short_disk<decltype(killed)> disk(left, killed);
+        detail::save_on(disk, at.path(), K, x);
+      });
+      ::_exit(0);
+    }
+    int status = 0;
+    REQUIRE((::waitpid(child, &status, 0) == child && WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 9)));
+    done = WEXITSTATUS(status) == 0;
+    REQUIRE(state_at(at.path(), 1) == int(done));
+  }
+  INFO(bytes << " bytes");
+  CHECK(bytes > 1000);
+  CHECK(at.names().size() == 3);
+}
+
 TEST_CASE("a rank that dies in a save, and a disk that is full, leave the old state") {
   scratch const at;
   save_state(at.path(), 3, 0);
@@ -321,6 +362,13 @@ TEST_CASE("a damaged set of files is refused by one sentence that names the file
     flipped[n] = char(flipped[n] ^ 4);
     write(shard, flipped);
     CHECK_THAT(words(), ContainsSubstring("state.1.1.safetensors") && ContainsSubstring("the file is damaged"));
+  }
+  for (std::size_t n = 0; n < good.size(); ++n) {  // each byte, heard by one rank
+    auto flipped = good;
+    flipped[n] = char(flipped[n] ^ 4);
+    write(shard, flipped);
+    auto const heard = words(1);
+    REQUIRE((heard.find("state.1.1.safetensors") != std::string::npos && heard.find("the file is damaged") != std::string::npos));
   }
   write(shard, good + "x");
   CHECK_THAT(words(), ContainsSubstring("state.1.1.safetensors") && ContainsSubstring("where its index says"));

@@ -101,11 +101,11 @@ struct linear_world<distributed<sparse_tensor<T, S, F, Memory>, Mesh, P...>> : d
   static std::pair<index_t, index_t> sides(A const& a) {
     return {a.rows() * S::block_rows, a.cols() * S::block_cols};
   }
-  static void check(A const& a, bool square, char const* who = "solve") {
+  static void check(A const& a, bool square, char const* who = "solve(A, b)") {
     if (square && a.rows() != a.cols())
-      throw shape_error(text("solve(A, b): A is ", a.rows(), " x ", a.cols(), ", and must be square; for least squares, least_squares(A, b)"));
+      throw shape_error(text(who, ": A is ", a.rows(), " x ", a.cols(), ", and must be square; for least squares, least_squares(A, b)"));
     if constexpr (detail::sparse_dim<placements_of_t<A>> == 0)
-      if (square) detail::require_square("solve(A, b)", "A", a);
+      if (square) detail::require_square(who, "A", a);
     detail::with_local_rows<true>(a, [&] { return linear_world<sparse_tensor<T, S, F, Memory>>::check(a.local(), false, who), 0; });
   }
   /// Errors: shape_error, if the rows or columns of a matrix that stands beside A lie otherwise.

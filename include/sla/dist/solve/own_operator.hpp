@@ -117,12 +117,12 @@ struct linear_world<rank_operator<T, Mesh, P...>> : detail::placed_world {
   template <class B>
   using vector_type = detail::distributed_vector_t<T, Mesh, B>;
 
-  static void check(A const& a, bool square) {
+  static void check(A const& a, bool square, char const* who = "solve(A, b)") {
     detail::together(a.mesh().world(), [&] {
       if (square && !a.has_one_layout())
-        throw shape_error(text("solve(A, b): A is a linear_operator of ", a.local().rows(), " x ", a.local().cols(), " on a rank, of two layouts, and must be square, of one"));
+        throw shape_error(text(who, ": A is a linear_operator of ", a.local().rows(), " x ", a.local().cols(), " on a rank, of two layouts, and must be square, of one"));
       if (a.has_one_layout() && a.local().rows() != a.local().cols())
-        throw shape_error(text("solve(A, b): A is a linear_operator of ", a.local().rows(), " x ", a.local().cols(), " on a rank, and must be square, or say how x lies: "
+        throw shape_error(text(who, ": A is a linear_operator of ", a.local().rows(), " x ", a.local().cols(), " on a rank, and must be square, or say how x lies: "
                                "rank_operator(A, layout of b, layout of x)"));
       return 0;
     });

@@ -52,7 +52,7 @@ class prepared : public detail::throwing_solves<prepared<A, Method, P>> {
   static constexpr bool is_foreign = !World::template accepts<B>;
 
 public:
-  prepared(A a, Method const& method, P const& p) : state_(detail::shared_of<state>((World::check(a, detail::wants_square<Method>), std::move(a)), method, p)) {}
+  prepared(A a, Method const& method, P const& p) : state_(detail::shared_of<state>((World::check(a, detail::wants_square<Method>, "prepare(A, ...)"), std::move(a)), method, p)) {}
 
   A const& matrix() const { return state_->a; }
   /// What stands for A^-1 in the method, set up.
@@ -95,7 +95,7 @@ public:
   void update(A a) {
     if (!World::same_pattern(matrix(), a))
       throw shape_error("prepared.update(A): A has another shape or pattern than the matrix that was prepared; prepare(A, ...) anew");
-    World::check(a, detail::wants_square<Method>);
+    World::check(a, detail::wants_square<Method>, "prepared.update(A)");
     detail::held<state, "a prepared solver"> const next = state_.is_sole() ? state_ : detail::shared_of<state>(*state_);
     next->engine.update(a);
     next->a = std::move(a);

@@ -33,7 +33,7 @@ namespace sla {
 ///   accepts<B>                 may B be a right-hand side? (false: another `perform` is meant)
 ///   placed<B>, refuse<B>()     optional: does B lie as A wants it? The sentence that says why not
 ///   vector_type<B>             the vectors of the solve: x, and b as the method sees it
-///   check(a, square)           value_error: a is no matrix to solve with; where it has to be square, shape_error: it is not
+///   check(a, square, who)      value_error: a is no matrix to solve with; where it has to be square, shape_error: it is not
 ///   right_hand_side(a, b)      b as a vector_type, checked: its shape, no NaN (a reference where it is one already)
 ///   zero(a, b)                 optional: x = 0, where that is not V(b.extents())
 ///   zero_of_domain(a, b)       optional: the same where a need not be square, of the type and size of vectors that a multiplies
@@ -192,9 +192,9 @@ struct sparse_world : tensor_world<A> {
   template <class B>
   using vector_type = vector_of_scalars_t<T, B>;
 
-  static void check(A const& a, bool square, char const* who = "solve") {
+  static void check(A const& a, bool square, char const* who = "solve(A, b)") {
     if (square && a.rows() != a.cols())
-      throw shape_error(text("solve(A, b): A is ", a.rows(), " x ", a.cols(), ", and must be square; for least squares, least_squares(A, b)"));
+      throw shape_error(text(who, ": A is ", a.rows(), " x ", a.cols(), ", and must be square; for least squares, least_squares(A, b)"));
     if constexpr (A::memory_type::is_host) {
       T const* const numbers = a.values().data();
       index_t const bad = first_where(a.values().size(), [p = kernel_pointer(numbers)](index_t n) { return !is_finite(p[n]); }, light_below);
@@ -283,11 +283,11 @@ struct linear_world<A> : detail::tensor_world<A> {
   template <class B>
   using vector_type = detail::vector_of_scalars_t<typename detail::scalars_of_operator<A>::type, B>;
 
-  static void check([[maybe_unused]] A const& a, [[maybe_unused]] bool square) {
+  static void check([[maybe_unused]] A const& a, [[maybe_unused]] bool square, [[maybe_unused]] char const* who = "solve(A, b)") {
     constexpr bool has_scalars = requires { typename A::value_type; };
     static_assert(has_scalars, "sla: solve(A, b): the operator has no member `value_type`: using value_type = double, the scalars that it multiplies by");
     if constexpr (requires { a.rows() != a.cols(); })
-      if (square && a.rows() != a.cols()) throw shape_error(text("solve(A, b): A is an operator of ", a.rows(), " x ", a.cols(), ", and must be square"));
+      if (square && a.rows() != a.cols()) throw shape_error(text(who, ": A is an operator of ", a.rows(), " x ", a.cols(), ", and must be square"));
   }
   template <class V>
   static constexpr bool has_items = V::rank > 1;
@@ -326,13 +326,10 @@ struct linear_world<A> : detail::tensor_world<A> {
 };
 
 namespace detail {
-/// The check of A, where its world can name the call.
+/// The check of A that names the call.
 template <class A>
 void check_named(A const& a, bool square, char const* who) {
-  if constexpr (requires { linear_world<A>::check(a, square, who); })
-    linear_world<A>::check(a, square, who);
-  else
-    linear_world<A>::check(a, square);
+  linear_world<A>::check(a, square, who);
 }
 /// The rows and columns of A, of scalars: of all ranks.
 template <class A>

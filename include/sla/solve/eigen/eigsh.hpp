@@ -126,7 +126,7 @@ void check_hermitian(A const& a, V const& x, V const& y, char const* name, char 
     using F = typename A::format_type;
     row_order<F>(a.shared_pattern()).apply(a, [&](auto const& rows) { return require_hermitian(rows, call_about(name, call).c_str(), "eigs(A, k, ...)", 1e-10), 0; });
   } else {
-    check_named(a, true, call);
+    check_finite(a, name, call, true);
     auto space = space_of_call(a, x);
     auto z = space.template like<typename V::value_type>(x);
     auto [xay, length] = fuse(space, set(z, a * y), dot_of(x, z), squared_norm_of(z));
