@@ -65,6 +65,21 @@ per_item<T, Memory> as_coefficients(item_scalar<T, Memory> const& s) {
 }
 
 namespace detail {
+/// Refused: arithmetic of two scalars of a space.
+template <class S>
+S refused_scalars() {
+  static_assert(always_false<S>, "sla: scalars of a space have no arithmetic among themselves, for they are where the space keeps them: write space.map([](auto x, auto y) { return x * y; }, c, d)");
+  return {};
+}
+} // namespace detail
+// clang-format off
+template <class T, class U, class M> item_scalar<T, M> operator+(item_scalar<T, M> const&, item_scalar<U, M> const&) { return detail::refused_scalars<item_scalar<T, M>>(); }
+template <class T, class U, class M> item_scalar<T, M> operator-(item_scalar<T, M> const&, item_scalar<U, M> const&) { return detail::refused_scalars<item_scalar<T, M>>(); }
+template <class T, class U, class M> item_scalar<T, M> operator*(item_scalar<T, M> const&, item_scalar<U, M> const&) { return detail::refused_scalars<item_scalar<T, M>>(); }
+template <class T, class U, class M> item_scalar<T, M> operator/(item_scalar<T, M> const&, item_scalar<U, M> const&) { return detail::refused_scalars<item_scalar<T, M>>(); }
+// clang-format on
+
+namespace detail {
 template <class X>
 inline constexpr bool is_item_scalar = false;
 template <class T, class Memory>

@@ -42,7 +42,7 @@ auto run_golub_kahan(S& space, index_t k_wanted, bool smallest_first, restart_ru
   matrix_type B(0, 0);
   projected_column<U> b(0);
   bool is_closed = true;
-  look_beside<S> look(rule.find_multiples);
+  look_beside<dependent_t<double, S>> look(rule.find_multiples);
   golub_kahan_result<V, W> out;
 
   auto const step_u = [&](int j) { return forth(right.at(j), left.next(), [&](auto&&... s) { return left.join(j, std::forward<decltype(s)>(s)...); }); };

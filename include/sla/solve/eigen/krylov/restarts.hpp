@@ -69,7 +69,7 @@ ordered_values(Key, Coupling, Converged, double, double) -> ordered_values<Key, 
 
 /// Whether k pairs that have converged are the first of all. The run begins anew beside them, from a random vector, and goes on until what it finds there is known
 /// to be beyond the k-th. One run finds one more vector of a multiple value, so it begins again until the first k stay as they are.
-template <class = void>
+template <class Real>
 class look_beside {
 public:
   explicit look_beside(bool is_wanted) : is_wanted_(is_wanted), is_beside_(!is_wanted) {}
@@ -80,7 +80,7 @@ public:
     if (done && is_whole) is_beside_ = out.alone = true;
     if (!done || !is_beside_) return false;
     if (size > k) {
-      double const apart = values.key(k) - values.key(k - 1), known = values.coupling(k);
+      Real const apart = values.key(k) - values.key(k - 1), known = values.coupling(k);
       bool const next = values.is_converged(k);
       out.cuts_cluster = next && apart <= 8 * (known + values.coupling(k - 1) + values.rounding);
       if (is_wanted_ && !next && apart <= known) return false;
@@ -100,7 +100,7 @@ public:
 
 private:
   bool is_wanted_, is_beside_;
-  std::vector<std::pair<double, double>> locked_;  // the keys of the pairs beside which it looks, and how well they are known
+  std::vector<std::pair<Real, Real>> locked_;  // the keys of the pairs beside which it looks, and how well they are known
 };
 
 /// Restarts until the k first pairs have converged, by the order of `key` of values of the operator. `to_a(value)` is the value of A. `scale(process)` is
@@ -110,7 +110,7 @@ template <template <class> class Problem, class Process, class Key, class ToA, c
 auto restarted(Process& process, int k, restart_rule const& rule, bool inverted, Key const& key, ToA const& to_a, Scale const& scale) {
   restarted_result<Problem<typename Process::U>> out;
   double const unit = Process::unit_rounding;
-  look_beside<Process> look(rule.find_multiples);
+  look_beside<dependent_t<double, Process>> look(rule.find_multiples);
   for (;; ++out.restarts) {
     process.expand(rule.basis);
     int const size = process.size();
