@@ -174,7 +174,7 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
     return out;
   }
   attempt begin{candidate::bicgstab_ilu0, affordable ? limited(2 * factor_seconds, 60, 400) : 400};
-  if (p.rows <= 1500) begin.patience = begin.limit, begin.least = 10;  // factors of few rows take no longer than some steps
+  if (p.rows <= 1500) begin.patience = begin.limit;  // factors of few rows take no longer than some steps
   Candidates out{{begin, {candidate::lu, max_iterations}, {candidate::bicgstab_ilu0, max_iterations}, gmres_while}, affordable ? why : why + dear};  // GMRES: for singular matrices with b in their range
   if (!affordable && !ordered) out.steps.erase(out.steps.begin() + 1);
   return with_multigrid(std::move(out), candidate::bicgstab_amg);
