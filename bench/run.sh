@@ -48,7 +48,7 @@ table dense_inverse dense_inverse dense_inverse.O2
 table least_squares least_squares
 table nonlinear nonlinear
 table memory memory
-table choice choice
+table choice "choice 5" "choice 5 ${1:-tests/data}"
 table multigrid_peers multigrid
 if wanted multigrid_peers && python=$(command -v "${PYTHON:-python3}"); then "$python" bench/plot_multigrid.py $results/multigrid_peers.md $results/multigrid.svg; fi
 if [ -x "$programs/real_matrices.complex" ]; then

@@ -143,6 +143,49 @@ TEST_CASE("a matrix whose narrow band has no holes is solved by incomplete facto
   is_exact(sla::sparse_tensor<double>(second * second + sla::eye<double>(210000)), "cg");  // five diagonals
 }
 
+TEST_CASE("what is tried first is what measurements say is near the best: of strips, of transport, of graphs, of few rows") {
+  auto const is_first = [](auto const& A, char const* method, char const* preconditioner) {
+    sla::vector<double> const b = A * sla::random<double>(A.cols(), 4);
+    auto const report = sla::try_solve(A, b).report;
+    INFO(report);
+    CHECK((report.converged() && report.method == method && report.preconditioner.starts_with(preconditioner)));
+    CHECK_THAT(report.choice, !ContainsSubstring("tried"));
+  };
+  is_first(sla::problems::poisson({5, 8000}), "cg", "ilu0");
+  is_first(sla::problems::convection_diffusion({110, 110}, 0.1), "bicgstab", "amg");
+  is_first(sla::problems::convection_diffusion({110, 110}, 1.0), "bicgstab", "amg");
+  is_first(sla::problems::convection_diffusion({110, 110}, 3.0), "bicgstab", "ilu0");
+  is_first(shift(sla::problems::convection_diffusion({110, 110}, 0.1), 0.1), "bicgstab", "ilu0");
+  auto graph = suite::shuffled(sla::problems::poisson({110, 110}));
+  auto const ones = sla::ones<double>(graph.rows());
+  sla::vector<double> const sums = graph * ones;
+  auto const diagonal = sla::diagonal_positions(graph.pattern());
+  for (sla::index_t i = 0; i < graph.rows(); ++i) graph.values()[diagonal[i]] -= sums[i];
+  is_first(graph, "cg", "amg");
+  is_first(sla::problems::poisson({38, 38}), "cg", "ilu0");  // of few rows with many entries
+  auto const plate = sla::problems::poisson({38, 38});
+  auto const hard = solve_random(sla::sparse_tensor<double>(plate * plate));
+  CHECK(hard.method == "ldlt");
+  CHECK_THAT(hard.choice, ContainsSubstring("of few rows; tried: cg + ilu0: "));
+}
+
+TEST_CASE("of LU, whose rows are exchanged, factors are counted of rows that stand in an order with a whole diagonal") {
+  auto const A = sla::problems::convection_diffusion({60, 60}, 1.0);
+  std::vector<sla::index_t> i, j;
+  std::vector<double> v;
+  for (sla::index_t r = 0; r < A.rows(); ++r)
+    A.pattern().view().for_row(r, [&](sla::index_t s, sla::index_t c) { i.push_back((r * 1009 + 5) % A.rows()), j.push_back(c), v.push_back(A.values()[s]); });
+  auto const B = sla::from_triplets<double>(A.rows(), A.rows(), i, j, v);
+  auto const plain = sla::detail::cost_of_factors(A, 1e12), mixed = sla::detail::cost_of_factors(B, 1e12, true);
+  CHECK(mixed.operations < 20 * plain.operations);
+  CHECK(sla::detail::cost_of_factors(B, 1e12).operations > 100 * plain.operations);
+  CHECK(sla::detail::cost_of_factors(A, 1e12, true).operations == plain.operations);
+  auto const report = solve_random(B);
+  INFO(report);
+  CHECK((report.converged() && report.method == "lu"));
+  CHECK_THAT(report.choice, ContainsSubstring("zeros on the diagonal") && !ContainsSubstring("tried"));  // 300 iterations of gmres before
+}
+
 TEST_CASE("a nearly full matrix is solved by dense factors, or by the few iterations that it needs, not by ILU(0)") {
   auto const full = [](sla::index_t n) { return sla::to<sla::Csr<>>(sla::random<double, sla::Extents<sla::dyn, sla::dyn>>({n, n}, 3)); };
   CHECK(solve_random(full(60)).method == "lu");

@@ -104,12 +104,12 @@ struct choice_world<distributed<sparse_tensor<T, S, F, host_memory>, Mesh, P...>
       return {found[0], found[1]};
     }
   }
-  static factor_cost cost(A const& a, double most) {
+  static factor_cost cost(A const& a, double most, bool exchanges) {
     if constexpr (is_gathered) {
       auto const whole = whole_on_first(a);
-      return on_first(a, [&] { return cost_of_factors(whole, most); });
+      return on_first(a, [&] { return cost_of_factors(whole, most, exchanges); });
     } else {
-      factor_cost out = cost_of_factors(a.local(), most);  // of copies
+      factor_cost out = cost_of_factors(a.local(), most, exchanges);  // of copies
       double numbers[] = {out.entries, out.operations};
       agree(a, numbers);
       return {numbers[0], numbers[1]};

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include <sla/core/held.hpp>
 #include <sla/solve/direct/factors.hpp>
@@ -29,13 +30,27 @@ auto flat_scalars(sparse_tensor<T, S, F> const& A) {
   }();
   return has_sorted_columns(scalar.pattern()) ? std::move(scalar) : sorted(scalar);
 }
-/// What factors of all batch items of A would take, counted without making them (solve/seam/factorization.hpp).
+/// What factors of all batch items of A would take, counted without making them (solve/seam/factorization.hpp). exchanges: those of LU, whose rows are
+/// exchanged until none is without its diagonal entry; the others are counted as they stand.
 template <class T, class S, class F>
-factor_cost cost_of_factors(sparse_tensor<T, S, F> const& A, double most) {
+factor_cost cost_of_factors(sparse_tensor<T, S, F> const& A, double most, bool exchanges = false) {
   using number = std::conditional_t<is_complex<T>, std::complex<double>, double>;
   auto const scalar = flat_scalars<number>(A);
   auto const& p = scalar.pattern();
-  auto out = cost_of_factors(scalar.rows(), p.row_ptr.data(), p.col.data(), scalar.values().data(), most);
+  auto const entries = without_zeros<decltype(p.view()), number>{p.view(), scalar.values().data(), scalar.rows(), scalar.rows()};
+  std::vector<index_t> row_of;
+  factor_cost out;
+  if (exchanges && A.batch_count() > 0 && match_rows(entries, row_of) < 0) {
+    std::vector<int> row_ptr{0}, col;
+    std::vector<number> values;
+    for (index_t const i : row_of) {
+      entries.for_row(i, [&](index_t s, index_t j) { col.push_back(int(j)), values.push_back(scalar.values()[s]); });
+      row_ptr.push_back(int(col.size()));
+    }
+    out = cost_of_factors(scalar.rows(), row_ptr.data(), col.data(), values.data(), most);
+  } else {
+    out = cost_of_factors(scalar.rows(), p.row_ptr.data(), p.col.data(), scalar.values().data(), most);
+  }
   out.entries *= double(A.batch_count()), out.operations *= double(A.batch_count());
   return out;
 }

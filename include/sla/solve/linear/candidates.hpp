@@ -58,14 +58,15 @@ double growth_of_products(Rows const& rows) {
     });
   return near > 0 ? all / near : 1;
 }
+inline constexpr index_t least_multigrid_rows = 3000;  ///< fewer are not given to multigrid
 /// How much longer multigrid takes where products are dense: coarse levels are.
-inline double multigrid_weight(double growth) { return (std::max)(1.0, (growth - 0.5) / 3); }
+inline double multigrid_weight(double growth) { return (std::max)(1.0, growth * growth / 32); }
 /// About the steps of CG with Jacobi that a solve by multigrid takes as long as, where no grid is recognised, with its set-up.
-inline double multigrid_steps(index_t rows, double growth) { return (130 + 5e5 / double(rows)) * multigrid_weight(growth); }
+inline double multigrid_steps(index_t rows, double growth) { return (95 + 5e5 / double(rows)) * multigrid_weight(growth); }
 constexpr bool is_factors(candidate what) { return what == candidate::ldlt || what == candidate::lu; }
 inline double step_seconds(matrix_properties const& p) { return 1.5e-11 * (12 * double(p.entries) + 100 * double(p.rows)); }
 template <class Candidates>
-Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_guess grid, double growth, bool whole) {
+Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_guess grid, double growth, bool whole, double asymmetry) {
   double const rows = double(p.rows), band = double((std::max)(p.lower_bandwidth, p.upper_bandwidth));
   double const factor_seconds = 5e-11 * rows * band * band, step_seconds = detail::step_seconds(p);
   auto limited = [&](double seconds, int least, int most) {
@@ -99,25 +100,27 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
   attempt const minres_while{candidate::minres_row_norms, limited(factor_seconds, 100, 2000)};
   bool const semidefinite = p.definite == definiteness::positive_semidefinite;
 
-  // Multigrid is for couplings of one sign, and a solve with it takes as long as 130 steps of CG, of few rows as 300. It begins on grids of couplings alike and
+  // Multigrid is for couplings of one sign, and a solve with it takes as long as 100 steps of CG, of few rows as 250. It begins on grids of couplings alike and
   // where there are many rows; elsewhere iterations are tried first, until they foresee that they take longer, and of few rows factors that cost less. Rows that are
-  // all strictly dominant, as those of steps in time, may need few steps everywhere. Where the couplings of a grid follow one axis, sweeps along it are nearly exact.
-  // A row that is coupled to very many makes products dense. Where a narrow band has no holes, as that of a tridiagonal matrix, nothing fills: ILU(0) is LU.
-  auto const corner = [](double width) { return width * (width + 1) / 2; };
-  bool const exact = whole && band <= 16 && double(p.entries) >= rows * double(p.lower_bandwidth + p.upper_bandwidth + 1) - corner(double(p.lower_bandwidth)) - corner(double(p.upper_bandwidth));
-  bool const elliptic = p.opposed_off_diagonal && countable && p.rows >= 3000;
-  bool const many = grid == grid_guess::none ? multigrid_weight(growth) < 1.5 && (p.rows >= 400000 || (p.rows >= 30000 && rows >= 100 * band)) : grid == grid_guess::even ? p.rows >= least_grid_points : p.rows >= 130000;
+  // all strictly dominant, as those of steps in time, may need few steps everywhere; where all add up to zero, as those of graphs, none helps. Where the couplings of a grid follow
+  // one axis, or those of transport point one way, sweeps along it are nearly exact.
+  // A row that is coupled to very many makes products dense. Of a narrow band ILU(0) drops little, and nothing where it
+  // has no holes, as that of a tridiagonal matrix: it is LU.
+  bool const narrow = whole && band <= 16;
+  bool const elliptic = p.opposed_off_diagonal && countable && p.rows >= least_multigrid_rows;
+  bool const many = grid == grid_guess::none ? multigrid_weight(growth) < 1.5 && (p.rows >= (semidefinite ? 10000 : 400000) || (p.rows >= 30000 && rows >= 100 * band)) : grid == grid_guess::even ? p.rows >= least_grid_points : p.rows >= 130000;
   auto const with_multigrid = [&](Candidates&& l, candidate by) {
-    if (!countable || p.rows < 3000 || double(p.longest_row) * double(p.longest_row) > 16 * double(p.entries)) return std::move(l);
+    if (!countable || p.rows < least_multigrid_rows || double(p.longest_row) * double(p.longest_row) > 16 * double(p.entries)) return std::move(l);
     auto& steps = l.steps;
     attempt const multigrid{by, (std::min)(max_iterations, 100)};
     auto place = steps.begin();
     if (!elliptic) {  // one more thing to try before long iterations
       place = std::find_if(place + 1, steps.end(), [&](attempt const& s) { return s.limit == max_iterations && !is_factors(s.what); });
-    } else if (by != candidate::cg_amg || exact || p.strictly_dominant() || !many) {
-      bool const sweeps = by != candidate::cg_amg || grid != grid_guess::none;  // a step with sweeps takes as long as two or three without
-      place->patience = int(sweeps ? ((by == candidate::cg_amg ? 55 : 70) + 1.5e5 / rows) * multigrid_weight(growth) : multigrid_steps(p.rows, growth));
+    } else if (narrow || p.strictly_dominant() || !many || (by != candidate::cg_amg && !(asymmetry < 0.4 && grid == grid_guess::even && p.rows >= 10000))) {
+      bool const sweeps = by != candidate::cg_amg || narrow || grid != grid_guess::none;  // a step with sweeps takes as long as two or three without
+      place->patience = int(sweeps ? ((by == candidate::cg_amg ? 55 : 40) + 1.5e5 / rows) * multigrid_weight(growth) : multigrid_steps(p.rows, growth));
       place->limit = (std::min)(place->limit, 3 * place->patience);
+      if (narrow) place->least = 10;  // twenty would take as long as multigrid
       // Graphs whose products are dense keep the residual at its height for a hundred steps, and then it falls.
       if (multigrid_weight(growth) > 2) place->least = place->patience * 3 / 5;
       ++place;
@@ -140,11 +143,14 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
       if (cut) out.steps.insert(out.steps.end() - 1, {candidate::cg_jacobi, max_iterations});
       return out;
     }
-    if (p.rows <= 1500)
-      return {{{candidate::ldlt, max_iterations}, {candidate::cg_jacobi, max_iterations}, {candidate::lu, max_iterations}}, text(why, ", of few rows")};
+    if (p.rows <= 1500) {
+      Candidates out{{{candidate::ldlt, max_iterations}, {candidate::cg_jacobi, max_iterations}, {candidate::lu, max_iterations}}, text(why, ", of few rows")};
+      if (p.entries > 5000) out.steps.insert(out.steps.begin(), {candidate::cg_ilu0, (std::min)(max_iterations, 100), 100, false, 10});
+      return out;
+    }
     if (affordable) {
       // Sweeps go row by row on one thread: worth three steps of CG in a cache and in good order, far more in memory that threads share.
-      bool const swept = exact || (p.rows <= 200000 && !(elliptic && grid == grid_guess::none));
+      bool const swept = narrow || (p.rows <= 200000 && !(elliptic && grid == grid_guess::none));
       attempt const begin = swept ? attempt{candidate::cg_ilu0, limited(factor_seconds / 3, 100, 2000)} : attempt{candidate::cg_jacobi, limited(factor_seconds, 100, 2000)};
       Candidates out{{begin, {candidate::ldlt, max_iterations}, {swept ? candidate::cg_jacobi : candidate::cg_ilu0, max_iterations}, {candidate::lu, max_iterations}}, why};
       if (minres_pays) out.steps.insert(out.steps.begin() + 1, minres_while);
@@ -178,10 +184,10 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
 /// The list for a matrix of these properties. Costs are guessed from rows, entries and bandwidth: a factorisation as
 /// rows x bandwidth^2, which is too much for a matrix in bad order, so that iterations come first there. Before factors are
 /// made, their cost is counted, and dear ones wait until iterations have had as much time.
-/// whole: one rank has all rows, so that its ILU(0) is of all of A. Source of the constants: bench/results.
+/// whole: one rank has all rows, so that its ILU(0) is of all of A. asymmetry: of couplings, 1 where they point one way. Source of the constants: bench/results.
 template <class Candidates = candidates>
-Candidates choose(matrix_properties const& p, int max_iterations, detail::grid_guess grid = detail::grid_guess::none, double growth = 1, bool whole = true) {
-  auto out = detail::choose_steps<Candidates>(p, max_iterations, grid, growth, whole);
+Candidates choose(matrix_properties const& p, int max_iterations, detail::grid_guess grid = detail::grid_guess::none, double growth = 1, bool whole = true, double asymmetry = 1) {
+  auto out = detail::choose_steps<Candidates>(p, max_iterations, grid, growth, whole, asymmetry);
   out.rows = p.rows, out.batch = p.batch;
   out.step_seconds = detail::step_seconds(p);
   out.multigrid_steps = detail::multigrid_steps(p.rows, growth);

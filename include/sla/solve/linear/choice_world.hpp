@@ -13,6 +13,7 @@
 
 #include <sla/solve/direct/direct.hpp>
 #include <sla/solve/linear/candidates.hpp>
+#include <sla/solve/precond/amg/strength.hpp>
 
 namespace sla::detail {
 
@@ -52,6 +53,14 @@ grid_guess guess_of_grid(A const& a) {
   return grid_guess::none;
 }
 
+/// How far its couplings are from symmetric ones; 1, if they are not numbers.
+template <class A>
+double asymmetry_of(A const& a) {
+  if constexpr (!is_complex<typename A::value_type> && A::shape_type::block_rows == 1 && A::shape_type::block_cols == 1)
+    if (a.batch_count() > 0) return asymmetry(a.pattern().view(), a.values().data());
+  return 1;
+}
+
 /// What the choice asks of operators A: the look, the candidates of factors and what they would take. Of those on ranks: dist/choice/choice_on_ranks.hpp.
 template <class A>
 struct choice_world {
@@ -61,14 +70,16 @@ struct choice_world {
   static dependent_t<candidates, A> look(A const& a, int max_iterations) {
     if constexpr (Readable<A>) {
       auto const p = properties(a);
-      return choose(p, max_iterations, guess_of_grid(a), is_nearly_full(p.rows, p.entries) ? 1 : growth_of_products(a.pattern().view()));
+      return choose(p, max_iterations, guess_of_grid(a), p.rows < least_multigrid_rows || is_nearly_full(p.rows, p.entries) ? 1 : growth_of_products(a.pattern().view()), true,
+                    !p.hermitian && p.opposed_off_diagonal && p.rows >= least_multigrid_rows ? asymmetry_of(a) : 1);
     } else {
       return {};  // refused in solve/linear/linear.hpp
     }
   }
   static constexpr index_t block_rows() { return A::shape_type::block_rows; }
   static std::pair<index_t, index_t> levels(A const& a) { return rows_of_levels(a.pattern().view()); }
-  static factor_cost cost(A const& a, double most) { return cost_of_factors(a, most); }
+  /// exchanges: of LU.
+  static factor_cost cost(A const& a, double most, bool exchanges) { return cost_of_factors(a, most, exchanges); }
   /// The largest of all ranks, of each number.
   static void agree(A const&, std::span<double>) {}
   /// The words of the first rank.

@@ -242,7 +242,7 @@ bool engine<A, automatic, none>::waits(A const& a, steps_type& steps, std::size_
   };
   factor_cost cost;
   try {
-    if constexpr (Chosen<A>) cost = World::cost(a, most / multiply_seconds[is_lu]);
+    if constexpr (Chosen<A>) cost = World::cost(a, most / multiply_seconds[is_lu], is_lu);
   } catch (std::bad_alloc const&) {
     if constexpr (World::is_shared) throw;  // the others know nothing of it
     return leave_out("no memory to count its factors");

@@ -107,27 +107,26 @@ struct scalar_rows {
     return s < 0 ? kernel_t<T>{} : values[(s * P + r % P) * Q + c % Q];
   }
 
-  /// What entries a_rc and a_cr are measured by, where they are rounded sums that cancel: the largest entries of both rows. Long rows are remembered, so that one for all unknowns is looked
-  /// through once; for one thread.
+  /// What entries a_rc and a_cr are measured by, where they are rounded sums that cancel: the largest entries of both rows. Rows are remembered, the long ones by themselves, so that one for all
+  /// unknowns is looked through once; for one thread.
   class sizes {
   public:
-    explicit sizes(scalar_rows const& of) : of_(of) { long_rows_.fill({-1, 0.0}); }
+    explicit sizes(scalar_rows const& of) : of_(of) { short_.fill({-1, 0.0}), long_.fill({-1, 0.0}); }
     double operator()(index_t r, index_t c) { return root_of(r) * root_of(c); }
     /// The square root of a row's largest entry.
     double root_of(index_t row) {
-      auto& known = long_rows_[std::size_t(row) % long_rows_.size()];
-      if (known.first == row) return known.second;
+      auto const place = std::size_t(row) % long_.size();
+      for (auto const* known : {&short_[place], &long_[place]})
+        if (known->first == row) return known->second;
       double most = 0;
       std::size_t count = 0;
       of_.for_row(row, [&](index_t, kernel_t<T> v) { ++count, most = (std::max)(most, double(abs_of(v))); });
-      if (count <= long_rows_.size()) return std::sqrt(most);
-      known = {row, std::sqrt(most)};
-      return known.second;
+      return ((count <= long_.size() ? short_ : long_)[place] = {row, std::sqrt(most)}).second;
     }
 
   private:
     scalar_rows of_;
-    std::array<std::pair<index_t, double>, 64> long_rows_;
+    std::array<std::pair<index_t, double>, 64> short_, long_;
   };
 
   /// Is a row of `count` entries strictly dominant, of which those beside the diagonal add up to `off`?
