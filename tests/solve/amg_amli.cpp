@@ -29,7 +29,7 @@ amg const constants{.cycle = sla::amg_cycle::amli, .coarsening = sla::amg_coarse
 
 TEST_CASE("amg by constants: coarse matrices are sums over aggregates, sorted, whatever the threads") {
   auto const A = shuffled(sla::problems::checkerboard({200, 200}, 100.0, 5));
-  auto const M = constants.setup(A);
+  auto const M = sla::amg_in<double>{.cycle = constants.cycle, .coarsening = constants.coarsening}.setup(A);
   auto const& levels = M.hierarchy().levels;
   REQUIRE(levels.size() >= 3);
   for (std::size_t l = 0; l + 1 < levels.size(); ++l) {
@@ -85,7 +85,8 @@ TEST_CASE("amg with the AMLI-cycle is linear, symmetric and definite, and serves
 TEST_CASE("amg by smoothed aggregates, chosen: two steps where a level is small beside the one above, else one visit") {
   auto const A = shuffled(suite::rotated(90, 1e-2));
   auto M = amg{.coarsest = 20}.setup(A);
-  auto const& all = M.hierarchy();
+  REQUIRE(M.hierarchy().rounded);
+  auto const& all = *M.hierarchy().rounded;
   CHECK(all.options.coarsening == sla::amg_coarsening::smoothed);
   REQUIRE(all.levels.size() >= 4);
   CHECK(5 * all.levels[2].A.nnz() < all.levels[1].A.nnz());
@@ -93,14 +94,56 @@ TEST_CASE("amg by smoothed aggregates, chosen: two steps where a level is small 
   CHECK(all.levels[2].range.least > 0);
   auto const b = sla::random<double>(A.rows(), 1), c = sla::random<double>(A.rows(), 2);
   sla::vector<double> const z = M * b, y = M * c;
-  CHECK(sla::dot(c, z) == Approx(sla::dot(y, b)).epsilon(1e-10));
+  CHECK(sla::dot(c, z) == Approx(sla::dot(y, b)).epsilon(1e-5));
   M.update(sla::sparse_tensor<double>(4.0 * A));
-  CHECK(M.hierarchy().levels[1].range.least == 0);
+  REQUIRE(M.hierarchy().rounded);
+  CHECK(M.hierarchy().rounded->levels[1].range.least == 0);
   CHECK(oracle::distance(sla::vector<double>(4.0 * (M * b)), z) <= 1e-12 * sla::norm_inf(z));
   CHECK(M.hierarchy().options.cycle == sla::amg_cycle::amli);
   // Levels that become slowly smaller are visited once.
   auto const slow = amg{}.setup(shuffled(sla::problems::anisotropic({90, 90}, 1e-3)));
   CHECK(slow.hierarchy().options.cycle == sla::amg_cycle::V);
+}
+
+TEST_CASE("amg by smoothed aggregates and by coarse points has levels in float, and takes the iterations of double") {
+  auto const A = shuffled(suite::rotated(90, 1e-2));
+  auto const jumps = sla::problems::checkerboard({90, 90}, 1e8, 9), far = sla::problems::checkerboard({90, 90}, 1e12, 9);
+  auto const steps = [](sla::sparse_tensor<double> const& of, auto const& options) {
+    auto const b = sla::random<double>(of.rows(), 1);
+    auto const [x, report] = sla::try_solve(of, b, sla::cg{.rtol = 1e-6}, options);
+    INFO(report);
+    CHECK(report.converged());
+    CHECK(sla::norm(b - of * x) <= 1e-6 * sla::norm(b));
+    return report.iterations();
+  };
+  auto const compare = [&](sla::sparse_tensor<double> const& of, sla::amg_coarsening how) {
+    amg const options{.coarsening = how};
+    sla::amg_in<double> const whole{.coarsening = how};
+    auto const M = options.setup(of);
+    auto const D = whole.setup(of);
+    REQUIRE(M.hierarchy().rounded);
+    CHECK(!D.hierarchy().rounded);
+    CHECK(std::abs(steps(of, options) - steps(of, whole)) <= 1);
+    CHECK(5 * M.bytes() < 4 * D.bytes());
+    CHECK(M.levels().size() == D.levels().size());
+    std::ostringstream out;
+    out << M;
+    CHECK(tells(out.str(), "SPAI-0 in float"));
+    auto const b = sla::random<double>(of.rows(), 1), c = sla::random<double>(of.rows(), 2);
+    sla::vector<double> const z = M * b, w = D * b;
+    CHECK(oracle::distance(z, w) > 0);
+    CHECK(oracle::distance(z, w) <= 1e-3 * sla::norm_inf(w));
+    CHECK(sla::dot(c, z) == Approx(sla::dot(sla::vector<double>(M.adjoint() * c), b)).epsilon(1e-5));
+  };
+  compare(A, sla::amg_coarsening::automatic);
+  compare(A, sla::amg_coarsening::classical);
+  compare(jumps, sla::amg_coarsening::smoothed);
+  CHECK(!amg{.coarsening = sla::amg_coarsening::smoothed}.setup(far).hierarchy().rounded);
+  // Steps that take the residual again leave the rounding of jumps in it.
+  CHECK(!amg{.cycle = sla::amg_cycle::W, .coarsening = sla::amg_coarsening::smoothed}.setup(jumps).hierarchy().rounded);
+  CHECK(amg{.cycle = sla::amg_cycle::F, .coarsening = sla::amg_coarsening::smoothed}.setup(A).adjoint().hierarchy().rounded->reversed);
+  CHECK(!amg{}.setup(sla::problems::convection_diffusion({90, 90}, 3.0)).hierarchy().rounded);
+  CHECK(!amg{.coarsening = sla::amg_coarsening::smoothed}.setup(sla::sparse_tensor<double>(1e20 * A)).hierarchy().rounded);
 }
 
 TEST_CASE("amg with the AMLI-cycle measures singular matrices in their range") {
@@ -110,7 +153,8 @@ TEST_CASE("amg with the AMLI-cycle measures singular matrices in their range") {
   for (index_t i = 0; i < A.rows(); ++i) A.values()[at[i]] -= sums[i];
   amg const options{.cycle = sla::amg_cycle::amli, .coarsening = sla::amg_coarsening::plain};
   auto const M = options.setup(A);
-  auto const& levels = M.hierarchy().levels;
+  REQUIRE(M.hierarchy().rounded);
+  auto const& levels = M.hierarchy().rounded->levels;
   for (std::size_t l = 1; l + 1 < levels.size(); ++l) CHECK(levels[l].range.least > 0.1);
   auto const [x, report] = sla::try_solve(A, sla::vector<double>(A * sla::random<double>(A.rows(), 3)), sla::cg{.rtol = 1e-8}, options);
   INFO(report);

@@ -229,7 +229,8 @@ TEST_CASE("amg whose levels are smoothed and then constants has the same levels 
   auto const A = t.build();
   auto M = amg{}.setup(A);
   bool smoothed = false, constant = false;
-  for (auto const& level : M.hierarchy().levels)
+  REQUIRE(M.hierarchy().rounded);
+  for (auto const& level : M.hierarchy().rounded->levels)
     if (level.transfer) (level.transfer->right ? smoothed : constant) = true;
   REQUIRE((smoothed && constant));
   CHECK(tells(M.remark(), "smoothed aggregation, then plain"));

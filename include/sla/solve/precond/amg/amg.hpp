@@ -40,11 +40,18 @@ struct level_scalar<same_scalars, T> {
 template <class Stored, class T>
 using level_scalar_t = typename level_scalar<Stored, T>::type;
 
+template <class T, class Levels = amg_hierarchy<T>>
+struct amg_view;
 /// out = M x for contiguous vectors; and how large the largest number of x is, on whatever holds the rest of it.
 template <class T>
 void apply_levels(amg_hierarchy<T> const& levels, kernel_t<T> const* x, kernel_t<T>* out) {
   if (levels.grid) return levels.grid->apply(x, out);
   if (levels.blocks) return levels.blocks->apply(x, out);
+  if constexpr (!std::same_as<T, single_t<T>>)
+    if (levels.rounded) {
+      amg_shared<single_t<T>> const rounded = levels.rounded;
+      return amg_view<single_t<T>>{&rounded, 1, rounded->pattern().rows}.template sweep<false>(x, out, 1);
+    }
   if constexpr (!is_complex<T>)
     if (levels.packed) return packed_apply(*levels.packed, x, out);
   levels.with_work([&](amg_work<T>& work) {
@@ -58,7 +65,7 @@ R largest_of_all(amg_hierarchy<T> const&, R here) {
 }
 
 /// The cycles of all batch items as sweeps see them.
-template <class T, class Levels = amg_hierarchy<T>>
+template <class T, class Levels>
 struct amg_view {
   std::shared_ptr<Levels const> const* items;
   index_t count, rows;
@@ -249,12 +256,17 @@ private:
         detail::amg_matrix<T> const item(Matrix(rows.rows(), rows.cols()), rows.shared_pattern(), buffer<T>::borrow(rows.values().data() + b * rows.batch_stride(), rows.pattern().nnz()));
         bool const hermitian = detail::is_hermitian(item);
         bool const keeps = before && !o.coarsener && (before->hermitian || !hermitian);  // else the restriction has another pattern
-        detail::require_kept_pattern(!keeps || before->packed || same_pattern(before->levels[0].A.pattern(), item.pattern()));
+        detail::require_kept_pattern(!keeps || before->packed || same_pattern(before->pattern(), item.pattern()));
         auto const made = [&](detail::amg_options const& with) {
-          auto const stored = detail::levels_in<Stored>(
-              detail::amg_levels<T>(with, item, hermitian, keeps ? transfers_of(*before) : detail::amg_transfers{}, before ? before->packed : nullptr));
-          detail::set_up_sweeps(*stored);
-          detail::measure_levels(*stored);
+          auto const all = detail::amg_levels<T>(with, item, hermitian, keeps ? transfers_of(*before) : detail::amg_transfers{}, before ? before->packed : nullptr);
+          auto const stored = detail::levels_in<Stored>(all);
+          if (all->rounded) {
+            detail::measure_levels(*all->rounded);
+            stored->options = all->rounded->options;
+          } else {
+            detail::set_up_sweeps(*stored);
+            detail::measure_levels(*stored);
+          }
           levels = stored;
         };
         of_item(b, rows.batch_count(), [&] {
@@ -306,7 +318,8 @@ std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& o
 /// gmres), complex, or singular with the constants as its null space.
 /// Where A is a symmetric operator of 5, 9, 7 or 27 points on a grid of 6000 points or more, numbered line by line, with the default options, levels
 /// are grids: two passes per level over half diagonals in float (`amg_in<double>{}`: in double), a third of the memory, and 7 to 10 iterations.
-/// Another real symmetric matrix whose aggregates are large has levels in float too, of constants: off-diagonal entries, in 4 bytes each where rows are narrow, and sums of rows.
+/// Another real symmetric matrix whose aggregates are large has levels in float too, of constants: off-diagonal entries, in 4 bytes each where rows are narrow, and sums of rows. Smoothed
+/// and classical levels of a Hermitian A of 6000 rows or more are rounded to float too (`amg_in<double>{}`: not), unless its rows differ in size by more than 1e10, of the W-, F- and AMLI-cycle by more than 1e5.
 /// Each batch item has levels of its own. Of a real Hermitian matrix of blocks with 6000 rows or more they are matrices of blocks in float (`amg_in<double>{}`: in double), for the V-cycle with a
 /// diagonal smoother and constants or rigid motions: a third of the memory and of the time. Others are of scalar rows. Of a block matrix, and where `near_null` is given, rows are aggregated by nodes, along
 /// blocks whose norm is half of `strength` times the largest; P reproduces the near-null space on each aggregate, which for blocks is the constants of each

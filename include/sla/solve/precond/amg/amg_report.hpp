@@ -20,6 +20,7 @@ namespace detail {
 /// The levels of one hierarchy, from the finest on.
 template <class T>
 std::vector<amg_level_size> sizes_of(amg_hierarchy<T> const& all) {
+  if (all.rounded) return sizes_of(*all.rounded);
   std::vector<dependent_t<amg_level_size, T>> out;
   if (all.grid)
     for (grid_shape const& s : all.grid->shapes()) out.push_back({s.points(), s.entries()});
@@ -43,6 +44,7 @@ inline char const* smoother_text(amg_smoother const& s, bool is_swept) {
 /// "grid 1000 x 1000, 5 points", or how rows are aggregated.
 template <class T>
 std::string coarsening_text(amg_hierarchy<T> const& all) {
+  if (all.rounded) return coarsening_text(*all.rounded);
   auto const constant = [](auto const& level) { return level.transfer && !level.transfer->right; };  // smoothed, but where that would fill
   bool const some = all.options.coarsening == amg_coarsening::smoothed && std::any_of(all.levels.begin(), all.levels.end(), constant);
   if (!all.grid) return text(some && constant(all.levels[0]) ? "plain aggregation" : to_string(all.options.coarsening), some && !constant(all.levels[0]) ? ", then plain" : "", all.options.unknowns > 1 ? text(" of nodes of ", all.options.unknowns) : "");
@@ -52,6 +54,7 @@ std::string coarsening_text(amg_hierarchy<T> const& all) {
 /// The levels of one hierarchy as a table.
 template <class Char, class T>
 void print_levels(std::basic_ostream<Char>& out, amg_hierarchy<T> const& all) {
+  if (all.rounded) return print_levels(out, *all.rounded);
   double rows = 0, entries = 0;
   auto const sizes = sizes_of(all);
   for (auto const& level : sizes) rows += double(level.rows), entries += double(level.entries);

@@ -63,4 +63,12 @@ std::vector<kernel_t<T>> dense_inverse(amg_matrix<T> const& A) {
   return out;
 }
 
+/// The same numbers as To.
+template <class To, class K>
+std::vector<kernel_t<To>> numbers_in(std::vector<K> const& of) {
+  std::vector<kernel_t<To>> out;
+  for (K const& a : of) out.push_back(scalar_cast<kernel_t<To>>(a));
+  return out;
+}
+
 } // namespace sla::detail

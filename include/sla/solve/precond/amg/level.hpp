@@ -24,16 +24,20 @@
 
 namespace sla::detail {
 
-/// How a level of this format goes over to the next one: all that new values on the pattern leave as it is.
-template <class Format>
+/// How a level goes over to the next one: all that new values on the pattern leave as it is.
+template <class = void>
 struct amg_transfer_of {
   aggregates groups;
   std::shared_ptr<amg_pattern const> pattern, left;  ///< of P, and of R^H: one, where A is Hermitian
-  transpose_plan<Format> transposition;              ///< from R^H to R
-  std::shared_ptr<amg_pattern const> right = {}, both;  ///< of A P, which constants have none of, and of R A P
+  std::shared_ptr<amg_pattern const> down = {}, right = {}, both = {};  ///< of R, of A P, unsorted, which constants have none of, and of R A P
 
-  amg_transfer_of(aggregates of, std::shared_ptr<amg_pattern const> p, std::shared_ptr<amg_pattern const> r) : groups(std::move(of)), pattern(std::move(p)), left(std::move(r)), transposition(left) {}
-  std::size_t bytes() const { return groups.of.bytes() + transposition.source().bytes() + (right ? right->bytes() : 0); }
+  std::size_t bytes() const { return groups.of.bytes() + (right ? right->bytes() : 0); }
+  /// R, of which R^H is given.
+  template <class T>
+  amg_matrix<T> first_restriction(amg_matrix<T> const& RH) {
+    auto R = adjointed(RH);
+    return down = R.shared_pattern(), R;
+  }
   /// R A P, where that has been made before.
   template <class T>
   amg_matrix<T> product(amg_matrix<T> const& R, amg_matrix<T> const& A, amg_matrix<T> const& P) const {
@@ -44,7 +48,7 @@ struct amg_transfer_of {
   template <class T>
   std::optional<amg_matrix<T>> first_product(amg_matrix<T> const& R, amg_matrix<T> const& A, amg_matrix<T> const& P, bool constants, index_t most = (std::numeric_limits<index_t>::max)()) {
     if (constants) return both = summed_pattern(A, groups.of, R.pattern()), product(R, A, P);
-    auto const AP = multiplied_at_once(A, P);
+    auto const AP = multiplied_at_once(A, P, false);
     if (AP.nnz() > most) return std::nullopt;
     auto out = multiplied_at_once(R, AP);
     if (out.nnz() > most) return std::nullopt;
@@ -52,7 +56,7 @@ struct amg_transfer_of {
     return out;
   }
 };
-using amg_transfer = amg_transfer_of<Csr<std::int32_t>>;
+using amg_transfer = amg_transfer_of<>;
 
 /// A matrix with its smoother (bytes count a preconditioner once, where it tells them) and, but on the last level, the prolongation P and the restriction R: P^H, where A is Hermitian.
 template <class T, class Memory = host_memory>
@@ -100,6 +104,7 @@ struct amg_hierarchy {
   std::shared_ptr<grid_cycle<kernel_t<T>> const> grid = {};  ///< in the place of all levels
   std::shared_ptr<packed_levels const> packed = {};          ///< in the place of all levels
   std::shared_ptr<block_cycle<kernel_t<T>> const> blocks = {};  ///< in the place of all levels
+  std::shared_ptr<amg_hierarchy<single_t<T>>> rounded = {};     ///< in the place of all levels
   idle_work<amg_work<T>> idle{};  ///< kept for the next application
 
   amg_hierarchy(amg_options o, bool h, std::vector<amg_level<T>> l, std::vector<kernel_t<T>> i) : options(o), hermitian(h), levels(std::move(l)), inverse(std::move(i)) {}
@@ -111,10 +116,12 @@ struct amg_hierarchy {
     return options.steps_where_cheap ? l > 1 && 5 * levels[l].A.nnz() < levels[l - 1].A.nnz() : options.cycle == amg_cycle::amli;
   }
   std::size_t bytes() const {
-    std::size_t total = inverse.size() * sizeof(T) + (grid ? grid->bytes() : 0) + (packed ? packed->bytes() : 0) + (blocks ? blocks->bytes() : 0);
+    std::size_t total = inverse.size() * sizeof(T) + (grid ? grid->bytes() : 0) + (packed ? packed->bytes() : 0) + (blocks ? blocks->bytes() : 0) + (rounded ? rounded->bytes() : 0);
     for (auto const& level : levels) total += level.bytes();
     return total;
   }
+  /// Of the finest level.
+  amg_pattern const& pattern() const { return rounded ? rounded->pattern() : levels[0].A.pattern(); }
   /// f(work) with vectors that nobody else has.
   template <class F>
   void with_work(F const& f) const {
@@ -155,11 +162,19 @@ std::shared_ptr<amg_hierarchy<T> const> hierarchy_of_blocks(amg_options const& o
 using amg_transfers = std::vector<std::shared_ptr<amg_transfer const>>;
 template <class T>
 amg_transfers transfers_of(amg_hierarchy<T> const& all) {
+  if (all.rounded) return transfers_of(*all.rounded);
   amg_transfers out;
   for (auto const& level : all.levels) out.push_back(level.transfer);
   return out;
 }
 
+/// The same level with its numbers as To.
+template <class To, class T>
+amg_level<To> level_in(amg_level<T> const& level) {
+  vector<To> smoother({level.smoother.size()}, uninitialized);
+  for (index_t i = 0; i < smoother.size(); ++i) kernel_pointer(smoother.data())[i] = scalar_cast<kernel_t<To>>(kernel_pointer(level.smoother.data())[i]);
+  return {cast<To>(level.A), std::move(smoother), level.transfer, cast<To>(level.P), cast<To>(level.R)};
+}
 /// Where A P or R A P has more than this many times the entries of A, as of the graph of a network with hubs, automatic coarsening takes constants from that level on.
 inline constexpr index_t most_fill = 3;
 
@@ -169,7 +184,7 @@ inline constexpr index_t most_fill = 3;
 /// Automatic coarsening takes constants and the AMLI-cycle where aggregates have four rows or more and all couplings pull the same way: couplings of one
 /// direction make aggregates of three, which want smoothing. Cost: some tens of products with A. Errors: value_error for a zero on the diagonal.
 /// Constants of a real matrix are packed (solve/precond/amg/amli/packed_cycle.hpp), by the plan of `before` where that is given, if float reaches from its
-/// least rows to its largest.
+/// least rows to its largest. Levels that are not packed are rounded to float one after the other, each once the products with it are done, where float serves.
 template <class T>
 std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const& finest, bool hermitian, amg_transfers const& kept = {}, std::shared_ptr<packed_levels const> const& before = {}) {
   std::vector<amg_level<T>> levels;
@@ -194,11 +209,16 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
       o.steps_where_cheap = true;
     }
   }
-  amg_matrix<T> A = finest;
+  using Single = single_t<T>;
+  auto const single = rounds_to_float(o, hermitian, rows) ? detail::shared_of<amg_hierarchy<Single>>(o, hermitian, std::vector<amg_level<Single>>(), std::vector<kernel_t<Single>>()) : nullptr;
+  auto const round = [&] {  // the level that is done
+    if (single) single->levels.push_back(level_in<Single>(levels.back())), levels.pop_back();
+  };
+  amg_matrix<T> A(finest.shape(), finest.shared_pattern(), single ? buffer<T>::borrow(finest.values().data(), finest.nnz()) : finest.values());
   auto how = o.coarsening;  // constants, from the level on where smoothing would fill
   auto const coarsener = o.coarsener ? static_cast<amg_makes_coarseners<T> const&>(*o.coarsener).begin(o, A.rows(), std::type_identity<T>{}) : nullptr;
   for (int l = 0;; ++l) {
-    if (l > 0) rows = look_at_rows(A, o.smoother, l);
+    if (l > 0) round(), rows = look_at_rows(A, o.smoother, l);
     index_t const n = A.rows();
     bool const ends = !kept.empty() ? !kept[std::size_t(l)] : n <= o.coarsest || l + 1 >= o.max_levels;
     levels.push_back({std::move(A), std::move(rows.smoother)});
@@ -212,8 +232,8 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
       index_t const coarse = coarsener->next(level.A, hermitian ? nullptr : &AH, l, P, left);
       if (coarse > 0 && 10 * coarse <= 8 * n) {
         if (hermitian) left = P;
-        auto const next = detail::shared_of<amg_transfer>(aggregates{{}, coarse}, P.shared_pattern(), left.shared_pattern());
-        level.R = next->transposition.adjoint(left), level.P = std::move(P), level.transfer = next;
+        auto const next = detail::shared_of<amg_transfer>(amg_transfer{aggregates{{}, coarse}, P.shared_pattern(), left.shared_pattern()});
+        level.R = next->first_restriction(left), level.P = std::move(P), level.transfer = next;
         A = *next->first_product(level.R, level.A, level.P, false);
         continue;
       }
@@ -231,7 +251,7 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
       if (groups.count > 0 && 10 * groups.count <= 8 * n) {
         level.P = prolongation(level.A, groups, rows, how);
         if (!hermitian) left = prolongation(AH, groups, *columns, how);
-        found = detail::shared_of<amg_transfer>(std::move(groups), level.P.shared_pattern(), (hermitian ? level.P : left).shared_pattern());
+        found = detail::shared_of<amg_transfer>(amg_transfer{std::move(groups), level.P.shared_pattern(), (hermitian ? level.P : left).shared_pattern()});
         level.transfer = found;
       }
     }
@@ -245,7 +265,7 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
       level.P = prolongation(level.A, next.groups, rows, how, next.pattern);
       if (!hermitian) left = prolongation(AH, next.groups, *columns, how, next.left);
     }
-    level.R = next.transposition.adjoint(hermitian ? level.P : left);
+    level.R = found ? found->first_restriction(hermitian ? level.P : left) : adjoint_on(next.down, hermitian ? level.P : left);
     AH = {}, left = {}, columns.reset();  // gone before the products, which take the most memory
     if (!found) {
       A = next.product(level.R, level.A, level.P);
@@ -255,14 +275,16 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
     if (!product) {  // constants do not fill
       how = amg_coarsening::plain;
       level.P = prolongation(level.A, found->groups, rows, how);
-      level.transfer = found = detail::shared_of<amg_transfer>(std::move(found->groups), level.P.shared_pattern(), level.P.shared_pattern());
-      level.R = found->transposition.adjoint(level.P);
+      level.transfer = found = detail::shared_of<amg_transfer>(amg_transfer{std::move(found->groups), level.P.shared_pattern(), level.P.shared_pattern()});
+      level.R = found->first_restriction(level.P);
       product = found->first_product(level.R, level.A, level.P, true);
     }
     A = std::move(*product);
   }
+  round();
+  if (single) single->inverse = numbers_in<Single>(std::exchange(inverse, {}));
   auto out = detail::shared_of<amg_hierarchy<T>>(o, hermitian, std::move(levels), std::move(inverse));
-  out->doubtful = doubtful;
+  out->rounded = single, out->doubtful = doubtful;
   return out;
 }
 
@@ -272,15 +294,11 @@ std::shared_ptr<amg_hierarchy<To>> levels_in(std::shared_ptr<amg_hierarchy<T>> c
   if constexpr (std::same_as<To, T>) {
     return of;
   } else {
+    if constexpr (std::same_as<To, single_t<T>>)
+      if (of->rounded) return of->rounded;
     std::vector<amg_level<To>> levels;
-    for (auto const& level : of->levels) {
-      vector<To> smoother({level.smoother.size()}, uninitialized);
-      for (index_t i = 0; i < smoother.size(); ++i) kernel_pointer(smoother.data())[i] = scalar_cast<kernel_t<To>>(kernel_pointer(level.smoother.data())[i]);
-      levels.push_back({cast<To>(level.A), std::move(smoother), level.transfer, cast<To>(level.P), cast<To>(level.R)});
-    }
-    std::vector<kernel_t<To>> inverse;
-    for (auto const& a : of->inverse) inverse.push_back(scalar_cast<kernel_t<To>>(a));
-    auto out = detail::shared_of<amg_hierarchy<To>>(of->options, of->hermitian, std::move(levels), std::move(inverse));
+    for (auto const& level : of->levels) levels.push_back(level_in<To>(level));
+    auto out = detail::shared_of<amg_hierarchy<To>>(of->options, of->hermitian, std::move(levels), numbers_in<To>(of->inverse));
     out->packed = of->packed, out->doubtful = of->doubtful;
     return out;
   }
@@ -344,6 +362,7 @@ std::shared_ptr<amg_hierarchy<T> const> adjoint_levels(std::shared_ptr<amg_hiera
   if (of->hermitian) {
     auto out = detail::shared_of<amg_hierarchy<T>>(of->options, true, std::move(levels), of->inverse);
     out->reversed = !of->reversed;
+    if (of->rounded) out->rounded = detail::shared_of<amg_hierarchy<single_t<T>>>(*of->rounded), out->rounded->reversed = out->reversed;
     return out;
   }
   for (auto& level : levels) {

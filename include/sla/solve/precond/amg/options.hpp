@@ -19,6 +19,9 @@ namespace detail {
 template <class T, class Memory = host_memory>
 using amg_matrix = sparse_tensor<T, Matrix, Csr<std::int32_t>, Memory>;
 using amg_pattern = csr_pattern<std::int32_t, std::int32_t, host_memory>;
+/// The scalars that levels are rounded to.
+template <class T>
+using single_t = std::conditional_t<is_complex<T>, std::complex<float>, float>;
 
 /// A preconditioner S as the smoother of a level: out = S r for contiguous vectors, which are two.
 template <class T>

@@ -239,6 +239,19 @@ amg_matrix<T> adjoint_on_pattern(amg_matrix<T> const& A) {
   if (unpaired.value == 0) return {A.shape(), A.shared_pattern(), std::move(values)};
   return adjointed(A);
 }
+/// The values of A^H on its pattern: rows of A are walked in order, and each row of A^H knows its next entry.
+template <class T>
+amg_matrix<T> adjoint_on(std::shared_ptr<amg_pattern const> const& pattern, amg_matrix<T> const& A) {
+  buffer<T> values(A.nnz(), uninitialized);
+  int const parts = parallel_parts(A.nnz());
+  parallel(parts, [&, n = A.rows(), view = A.pattern().view(), out = pattern->view(), a = kernel_pointer(A.values().data()), to = kernel_pointer(values.data())](int t) {
+    index_t const first = n * t / parts;
+    std::vector<std::int32_t> next(std::size_t(out.rows));
+    for (index_t j = 0; j < out.rows; ++j) next[std::size_t(j)] = std::int32_t(std::lower_bound(out.col + out.row_ptr[j], out.col + out.row_ptr[j + 1], first) - out.col);
+    for (index_t i = first; i < n * (t + 1) / parts; ++i) view.for_row(i, [&](index_t s, index_t j) { to[next[std::size_t(j)]++] = conj_of(a[s]); });
+  });
+  return {Matrix(A.cols(), A.rows()), pattern, std::move(values)};
+}
 /// A + B.
 template <class T>
 amg_matrix<T> sum_of(amg_matrix<T> const& A, amg_matrix<T> const& B) {
@@ -250,10 +263,10 @@ amg_matrix<T> sum_of(amg_matrix<T> const& A, amg_matrix<T> const& B) {
   return {A.shape(), A.shared_pattern(), std::move(values)};
 }
 
-/// A B, its pattern and its values: entries are counted first, then written where they stay, and each row is sorted. For short rows it takes less time than a
+/// A B, its pattern and its values: entries are counted first, then written where they stay, and each row is sorted, unless another product is to add up over it. For short rows it takes less time than a
 /// multiply_plan, whose values these are: sums are in the order of entries.
 template <class T>
-amg_matrix<T> multiplied_at_once(amg_matrix<T> const& A, amg_matrix<T> const& B) {
+amg_matrix<T> multiplied_at_once(amg_matrix<T> const& A, amg_matrix<T> const& B, bool sorts = true) {
   using K = kernel_t<T>;
   index_t const n = A.rows();
   auto const left = A.pattern().view(), right = B.pattern().view();
@@ -287,6 +300,7 @@ amg_matrix<T> multiplied_at_once(amg_matrix<T> const& A, amg_matrix<T> const& B)
         sum += op::mul::apply(a[s], b[t]);
       });
     });
+    if (!sorts) return;
     if (end - first > 24) {  // a long row is sorted beside it
       sorted.clear();
       for (std::int32_t s = first; s < end; ++s) sorted.emplace_back(col[s], value[s]);
