@@ -255,7 +255,7 @@ TEST_CASE("amg on a grid: new values, singular matrices, sentences and lines") {
   CHECK(tells(out.str(), "amg: grid 100 x 90, 5 points, V-cycle of 2 levels"));
   CHECK(tells(out.str(), "  1        2250 rows        19684 entries   50 x 45, 9 points, factors of a band"));
   auto const large = sla::problems::poisson({200, 200});
-  CHECK(3 * amg{}.setup(large).bytes() < amg{.coarsening = sla::amg_coarsening::smoothed}.setup(large).bytes());
+  CHECK(3 * amg{}.setup(large).bytes() < sla::amg_in<double>{.coarsening = sla::amg_coarsening::smoothed}.setup(large).bytes());
 
   auto N = A;  // rows of sum zero
   sla::vector<double> const sums = N * sla::ones<double>(N.rows());
