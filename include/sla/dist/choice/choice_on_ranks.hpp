@@ -79,11 +79,11 @@ struct choice_world<distributed<sparse_tensor<T, S, F, host_memory>, Mesh, P...>
     bool whole = true;
     if constexpr (on_ranks) grid = guess_grid_on_ranks(a), growth = growth_on_ranks(a), whole = sharing(a).size() == 1;
     auto out = choose<Candidates>(properties_on_ranks(a), max_iterations, grid, growth, whole);
-    auto const factored = std::find_if(out.steps.begin(), out.steps.end(), [](attempt const& s) { return is_factors(s.what); });
+    auto const factored = std::find_if(out.steps.begin(), out.steps.end(), [](choice_step const& s) { return is_factors(s.what); });
     if (on_ranks && factored != out.steps.end() && (!is_gathered || out.rows > most_gathered_rows)) {
       out.why += is_gathered ? text(", of more than ", most_gathered_rows, " rows, which no rank gathers for factors") : text(", whose factors no rank makes");
-      std::erase_if(out.steps, [](attempt const& s) { return is_factors(s.what); });
-      auto const stays = [&](candidate what) { return std::any_of(out.steps.begin(), out.steps.end(), [&](attempt const& s) { return s.what == what; }); };
+      std::erase_if(out.steps, [](choice_step const& s) { return is_factors(s.what); });
+      auto const stays = [&](candidate what) { return std::any_of(out.steps.begin(), out.steps.end(), [&](choice_step const& s) { return s.what == what; }); };
       if (!stays(candidate::minres_row_norms) && !stays(candidate::gmres_row_norms)) out.steps.push_back({stays(candidate::cg_jacobi) ? candidate::minres_row_norms : candidate::gmres_row_norms, max_iterations});
     }
     return out;

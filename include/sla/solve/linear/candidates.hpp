@@ -21,7 +21,7 @@ namespace sla {
 /// MINRES is for Hermitian matrices that are not definite: among candidates of CG it is reached where CG has met that, and CG left.
 enum class candidate { cg_amg, cg_jacobi, cg_ilu0, minres_row_norms, bicgstab_amg, bicgstab_ilu0, gmres_row_norms, ldlt, lu };
 /// One method to try, and the iterations it may take.
-struct attempt {
+struct choice_step {
   candidate what;
   int limit;
   int patience = 0;      ///< given up where it foresees more steps than these, in which what follows would be done; 0: goes on to its limit
@@ -30,7 +30,7 @@ struct attempt {
 };
 /// What to try, in order, and why.
 struct candidates {
-  std::vector<attempt> steps;
+  std::vector<choice_step> steps;
   std::string why;
   bool semidefinite = false;  ///< (p, A p) <= 0 means a null vector: where CG meets one, A is singular and b not in its range
   index_t rows = 0, batch = 1;
@@ -80,14 +80,14 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
   std::string const symmetry = p.complex ? "Hermitian" : "symmetric";
 
   std::string const other_kind = p.hermitian ? text(symmetry, ", not definite") : p.symmetric ? "complex symmetric" : text("not ", symmetry);  // than those of CG
-  attempt const gmres_while{candidate::gmres_row_norms, max_iterations, max_iterations, false, 300};  // ten restarts tell: it stagnates for good where b is not in the range of A
+  choice_step const gmres_while{candidate::gmres_row_norms, max_iterations, max_iterations, false, 300};  // ten restarts tell: it stagnates for good where b is not in the range of A
 
   // Where most entries are stored, factors are dense, and take as long as iterations of a ninth of the rows. Of many rows half of these come first, or less, as they may be lost. ILU(0) would be
   // LU without exchanges, and dear.
   if (countable && is_nearly_full(p.rows, p.entries) && p.definite != definiteness::positive_semidefinite) {
     bool const by_cg = p.hermitian && p.positive_diagonal;
-    attempt const steps = p.hermitian ? attempt{by_cg ? candidate::cg_jacobi : candidate::minres_row_norms, max_iterations} : gmres_while;
-    attempt const factors{by_cg ? candidate::ldlt : candidate::lu, max_iterations, 0, true}, lu{candidate::lu, max_iterations, 0, true};
+    choice_step const steps = p.hermitian ? choice_step{by_cg ? candidate::cg_jacobi : candidate::minres_row_norms, max_iterations} : gmres_while;
+    choice_step const factors{by_cg ? candidate::ldlt : candidate::lu, max_iterations, 0, true}, lu{candidate::lu, max_iterations, 0, true};
     Candidates out{{factors, steps}, text(by_cg ? text(symmetry, ", positive diagonal") : other_kind, ", nearly full")};
     if (by_cg) out.steps.push_back(lu);
     int const patience = int(p.rows / 20);
@@ -97,7 +97,7 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
 
   // Of grids in two dimensions, bandwidth^2 = rows, factors cost fewer steps than indefinite matrices take; in three, more.
   bool const minres_pays = band * band > 4 * rows;
-  attempt const minres_while{candidate::minres_row_norms, limited(factor_seconds, 100, 2000)};
+  choice_step const minres_while{candidate::minres_row_norms, limited(factor_seconds, 100, 2000)};
   bool const semidefinite = p.definite == definiteness::positive_semidefinite;
 
   // Multigrid is for couplings of one sign, and a solve with it takes as long as 100 steps of CG, of few rows as 250. It begins on grids of couplings alike and
@@ -112,10 +112,10 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
   auto const with_multigrid = [&](Candidates&& l, candidate by) {
     if (!countable || p.rows < least_multigrid_rows || double(p.longest_row) * double(p.longest_row) > 16 * double(p.entries)) return std::move(l);
     auto& steps = l.steps;
-    attempt const multigrid{by, (std::min)(max_iterations, 100)};
+    choice_step const multigrid{by, (std::min)(max_iterations, 100)};
     auto place = steps.begin();
     if (!elliptic) {  // one more thing to try before long iterations
-      place = std::find_if(place + 1, steps.end(), [&](attempt const& s) { return s.limit == max_iterations && !is_factors(s.what); });
+      place = std::find_if(place + 1, steps.end(), [&](choice_step const& s) { return s.limit == max_iterations && !is_factors(s.what); });
     } else if (narrow || p.strictly_dominant() || !many || (by != candidate::cg_amg && !(asymmetry < 0.4 && grid == grid_guess::even && p.rows >= 10000))) {
       bool const sweeps = by != candidate::cg_amg || narrow || grid != grid_guess::none;  // a step with sweeps takes as long as two or three without
       place->patience = int(sweeps ? ((by == candidate::cg_amg ? 55 : 40) + 1.5e5 / rows) * multigrid_weight(growth) : multigrid_steps(p.rows, growth));
@@ -125,7 +125,7 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
       if (multigrid_weight(growth) > 2) place->least = place->patience * 3 / 5;
       ++place;
       if (!sweeps && p.rows <= 20000) {
-        auto const factors = std::find_if(place, steps.end(), [](attempt const& s) { return is_factors(s.what); });
+        auto const factors = std::find_if(place, steps.end(), [](choice_step const& s) { return is_factors(s.what); });
         if (factors != steps.end()) place = factors + 1;
       }
     }
@@ -139,7 +139,7 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
                                                                                       : ", positive diagonal");
     if (semidefinite) {
       auto out = with_multigrid({{{candidate::cg_jacobi, max_iterations}, {candidate::cg_ilu0, max_iterations}, {candidate::minres_row_norms, max_iterations}}, why, true}, candidate::cg_amg);
-      bool const cut = std::none_of(out.steps.begin(), out.steps.end(), [&](attempt const& s) { return s.what == candidate::cg_jacobi && s.limit == max_iterations; });
+      bool const cut = std::none_of(out.steps.begin(), out.steps.end(), [&](choice_step const& s) { return s.what == candidate::cg_jacobi && s.limit == max_iterations; });
       if (cut) out.steps.insert(out.steps.end() - 1, {candidate::cg_jacobi, max_iterations});
       return out;
     }
@@ -151,7 +151,7 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
     if (affordable) {
       // Sweeps go row by row on one thread: worth three steps of CG in a cache and in good order, far more in memory that threads share.
       bool const swept = narrow || (p.rows <= 200000 && !(elliptic && grid == grid_guess::none));
-      attempt const begin = swept ? attempt{candidate::cg_ilu0, limited(factor_seconds / 3, 100, 2000)} : attempt{candidate::cg_jacobi, limited(factor_seconds, 100, 2000)};
+      choice_step const begin = swept ? choice_step{candidate::cg_ilu0, limited(factor_seconds / 3, 100, 2000)} : choice_step{candidate::cg_jacobi, limited(factor_seconds, 100, 2000)};
       Candidates out{{begin, {candidate::ldlt, max_iterations}, {swept ? candidate::cg_jacobi : candidate::cg_ilu0, max_iterations}, {candidate::lu, max_iterations}}, why};
       if (minres_pays) out.steps.insert(out.steps.begin() + 1, minres_while);
       return with_multigrid(std::move(out), candidate::cg_amg);
@@ -173,7 +173,7 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
     if (!countable) out.steps.erase(out.steps.begin());
     return out;
   }
-  attempt begin{candidate::bicgstab_ilu0, affordable ? limited(2 * factor_seconds, 60, 400) : 400};
+  choice_step begin{candidate::bicgstab_ilu0, affordable ? limited(2 * factor_seconds, 60, 400) : 400};
   if (p.rows <= 1500) begin.patience = begin.limit;  // factors of few rows take no longer than some steps
   Candidates out{{begin, {candidate::lu, max_iterations}, {candidate::bicgstab_ilu0, max_iterations}, gmres_while}, affordable ? why : why + dear};  // GMRES: for singular matrices with b in their range
   if (!affordable && !ordered) out.steps.erase(out.steps.begin() + 1);

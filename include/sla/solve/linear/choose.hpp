@@ -86,7 +86,7 @@ struct automatic_choice<automatic> {};
 template <class A>
 class engine<A, automatic, none> {
   using World = choice_world<A>;
-  using steps_type = dependent_t<std::vector<attempt>, A>;
+  using steps_type = dependent_t<std::vector<choice_step>, A>;
 
   /// What a candidate is made of.
   template <class Method, class P>
@@ -139,13 +139,13 @@ private:
   };
 
   void look_at(A const& a);
-  std::shared_ptr<void> set_up(A const& a, attempt step, std::shared_ptr<void> (*make)(A const&, stop_rule const&)) const;
+  std::shared_ptr<void> set_up(A const& a, choice_step step, std::shared_ptr<void> (*make)(A const&, stop_rule const&)) const;
   void drop(candidate what) const;
   bool waits(A const& a, steps_type& steps, std::size_t at, std::vector<std::string>& failures) const;
   template <bool Adjoint, class V, class... Options>
   solution<V> try_all(A const& a, V const& b, Options const&... options) const;
   template <bool Adjoint, class V, class... Options>
-  solution<V> try_candidate(attempt step, A const& a, V const& b, Options const&... options) const;
+  solution<V> try_candidate(choice_step step, A const& a, V const& b, Options const&... options) const;
 
   stop_rule rule_;
   dependent_t<candidates, A> candidates_;
@@ -166,7 +166,7 @@ template <class A>
 void engine<A, automatic, none>::update(A const& a) {
   auto const [before, limit] = found_.with([](found& f) { return std::pair(f.steps[f.at].what, f.limits[std::size_t(f.steps[f.at].what)]); });
   look_at(a);
-  auto const at = std::find_if(candidates_.steps.begin(), candidates_.steps.end(), [what = before, limit = limit](attempt const& s) { return s.what == what && s.limit == limit; });
+  auto const at = std::find_if(candidates_.steps.begin(), candidates_.steps.end(), [what = before, limit = limit](choice_step const& s) { return s.what == what && s.limit == limit; });
   bool const kept = at != candidates_.steps.end();
   found_.with([&, before = before](found& f) {
     for (candidate const what : all_candidates)  // a solve that an observer ended, or one beside it, may have set up another one
@@ -193,7 +193,7 @@ void engine<A, automatic, none>::update(A const& a) {
 }
 /// The engine of a candidate, made on first need.
 template <class A>
-std::shared_ptr<void> engine<A, automatic, none>::set_up(A const& a, attempt step, std::shared_ptr<void> (*make)(A const&, stop_rule const&)) const {
+std::shared_ptr<void> engine<A, automatic, none>::set_up(A const& a, choice_step step, std::shared_ptr<void> (*make)(A const&, stop_rule const&)) const {
   return found_.with([&](found& f) {
     auto& e = f.engine_of(step.what);
     try {
@@ -215,9 +215,9 @@ template <class A>
 bool engine<A, automatic, none>::waits(A const& a, steps_type& steps, std::size_t at, std::vector<std::string>& failures) const {
   auto const next = steps.begin() + std::ptrdiff_t(at);
   if (!is_factors(next->what) || next->weighed || candidates_.rows <= 1500) return false;
-  auto const is_multigrid = [](attempt const& s) { return s.what == candidate::cg_amg || s.what == candidate::bicgstab_amg; };
+  auto const is_multigrid = [](choice_step const& s) { return s.what == candidate::cg_amg || s.what == candidate::bicgstab_amg; };
   bool const before_multigrid = std::any_of(next, steps.end(), is_multigrid);
-  bool const expects_multigrid = before_multigrid && std::any_of(steps.begin(), next, [](attempt const& s) { return s.patience > 0; });
+  bool const expects_multigrid = before_multigrid && std::any_of(steps.begin(), next, [](choice_step const& s) { return s.patience > 0; });
   double const patience = before_multigrid ? (expects_multigrid ? 2 * candidates_.multigrid_steps : 1000) * candidates_.step_seconds : 1;
   constexpr double multiply_seconds[] = {1.5e-9, 3e-9};  // of ldlt, and of lu; Eigen's on 22^3 points
   bool const is_lu = next->what == candidate::lu;
@@ -265,7 +265,7 @@ solution<V> engine<A, automatic, none>::try_all(A const& a, V const& b, Options 
   bool singular = false, indefinite = false, tried_cg = false, rounded = false;
   for (; at < steps.size(); ++at) {
     // Where rounding is what stops one method, it stops others; factors, whose rounding is the least, may still be better, by a little.
-    auto const is_left_out = [&](attempt const& s) { return rounded && !(is_factors(s.what) && candidates_.rows <= 20000); };
+    auto const is_left_out = [&](choice_step const& s) { return rounded && !(is_factors(s.what) && candidates_.rows <= 20000); };
     if (is_left_out(steps[at])) continue;
     while (at < steps.size() && waits(a, steps, at, failures)) {
     }
@@ -319,7 +319,7 @@ solution<V> engine<A, automatic, none>::try_all(A const& a, V const& b, Options 
 
 template <class A>
 template <bool Adjoint, class V, class... Options>
-solution<V> engine<A, automatic, none>::try_candidate(attempt step, A const& a, V const& b, Options const&... options) const {
+solution<V> engine<A, automatic, none>::try_candidate(choice_step step, A const& a, V const& b, Options const&... options) const {
   std::vector<double> absolute;  // atol / |b|
   if (step.patience != 0 && rule_.atol > 0) {
     auto space = space_of_call(a, b, options...);
