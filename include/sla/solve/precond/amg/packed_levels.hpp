@@ -102,13 +102,13 @@ bool packs_into_float(amg_rows<T> const& rows) {
   return double(rows.norm) * double(norm_inf(rows.smoother)) <= 1e24;
 }
 
-/// Does float serve for the numbers of levels? Rows may differ in size by a factor of 1e10, but of 1e5 where residuals are taken again after a correction: a correction that is
-/// large on strong rows leaves the rounding of their sums in them. Levels of nonsymmetric matrices stay as they are: BiCGSTAB takes up to twice the iterations with rounded ones.
+/// Does float serve for the numbers of levels? Rows may differ in size by a factor of 1e5: a correction that is large on strong rows leaves the rounding of their sums in weak ones, and
+/// jumps of 1e8 take a third more iterations. Levels of nonsymmetric matrices stay as they are: BiCGSTAB takes up to twice the iterations with rounded ones.
 template <class T>
 bool rounds_to_float(amg_options const& o, bool hermitian, amg_rows<T> const& rows) {
   if (!hermitian || !o.in_float || o.on_device || o.coarse_only || o.coarsener || o.smoother.maker() || rows.smoother.size() < least_grid_points) return false;
   double const size = double(rows.norm), apart = size * double(norm_inf(rows.smoother));
-  return !std::same_as<T, single_t<T>> && size >= 1e-15 && size <= 1e15 && apart <= (o.cycle == amg_cycle::V && !o.steps_where_cheap ? 1e10 : 1e5);
+  return !std::same_as<T, single_t<T>> && size >= 1e-15 && size <= 1e15 && apart <= 1e5;
 }
 
 /// Levels for a Hermitian A of numbers, with what is known of its rows, and the first aggregates; or with the plan of a matrix of the same pattern. They are
