@@ -46,6 +46,12 @@ void is_dense(sparse_tensor<T> const& A, oracle::singular_triplets<T> const& exa
   CHECK((u - exact_u * (exact_u.adjoint() * u)).norm() <= 1e-8);
   CHECK((v - exact_v * (exact_v.adjoint() * v)).norm() <= 1e-8);
 }
+/// diagonal(d) with its rows moved by one.
+sparse_tensor<double> with_cycled_rows(sla::vector<double> const& d) {
+  std::vector<index_t> rows, cols;
+  for (index_t i = 0; i < d.size(); ++i) rows.push_back((i + 1) % d.size()), cols.push_back(i);
+  return from_triplets<double>(d.size(), d.size(), rows, cols, std::vector<double>(d.begin(), d.end()));
+}
 } // namespace
 
 TEST_CASE("singular triplets of real matrices, tall, wide and square, are those of dense algebra") {
@@ -120,6 +126,15 @@ TEST_CASE("smallest singular values that factors do not settle are by dense alge
     CHECK(found.report.converged());
     for (index_t j = 0; j < 4; ++j) CHECK(std::abs(found.values[j] - exact.values[69 - j]) <= 1e-13 * exact.values[0]);
     CHECK((exact.values[69] > 1e-12 * exact.values[0] || condition_number(A) > 1e12));
+  }
+  for (double least : {1e-12, 1e-10}) {  // a pivot that is 0, and values that it hides
+    auto d = ones<double>(100);
+    d[31] = 0, d[57] = least;
+    auto const A = with_cycled_rows(d);
+    auto const found = svds(A, 2, smallest{});
+    INFO(found.report);
+    CHECK((found.values[0] == 0 && found.values[1] == Approx(least).margin(0)));
+    CHECK(condition_number(A) == std::numeric_limits<double>::infinity());
   }
   for (int rows = 4; rows <= 12; ++rows)
     for (std::uint64_t seed = 1; seed <= 40; ++seed) {

@@ -79,20 +79,18 @@ bool serves_dense(index_t m, index_t n) {
 }
 
 /// Are there values so small beside |A| that factors of the augmented matrix may have missed others?
-template <class A, class Triplets>
-bool falls_short(A const& a, Triplets const& out) {
-  if constexpr (Readable<A>) {
-    bool const by_augmented = !out.report.preconditioner.empty() && a.rows() != a.cols();
-    for (index_t j = 0; by_augmented && j < out.values.size(); ++j)
-      if (out.values[j] > 0 && double(out.values[j]) < 1e-9 * double(norm_inf(a))) return true;
-  }
+template <class A, class Values>
+bool falls_short(A const& a, Values const& values) {
+  if constexpr (Readable<A>)
+    for (index_t j = 0; j < values.size(); ++j)
+      if (values[j] > 0 && double(values[j]) < 1e-9 * double(norm_inf(a))) return true;
   return false;
 }
 
 /// svds of an A with at least as many rows as columns, and its stored adjoint. `transposed`: it is the adjoint that was given.
-/// `use`: whether dense algebra may take its place.
+/// `use`: whether dense algebra may take its place. `is_doubtful`: small values may be missing.
 template <class A, class Adjoint, class W, class Method, class On>
-auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& method, On const& on, bool transposed, dense_use use) {
+auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& method, On const& on, bool transposed, dense_use use, bool& is_doubtful) {
   constexpr bool of_smallest = std::same_as<W, smallest>;
   constexpr int capacity = Method::capacity;
   using T = typename A::value_type;
@@ -119,7 +117,7 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
   auto const by_factors = [&](auto is_hermitian) {
     auto const inverse = pseudoinverse<T>::make(a, (std::min)(index_t(k) + 1, n), is_hermitian);
     if (!inverse) throw value_error(text("svds(A, k, smallest{}): A, ", m, " x ", n, ", has no factors, nor has (c I, A; A^H, -c I); svds(A, k) has the largest values"));
-    out.preconditioner = inverse->name;
+    out.preconditioner = inverse->name, is_doubtful = inverse->is_augmented;
     index_t const null = inverse->right.cols(), returned = (std::min)(null, index_t(k));
     golub_kahan_result<vector<T>, vector<T>> both;
     if (returned < k)
@@ -202,6 +200,7 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
   double const rounding = 96 * double(std::numeric_limits<Real>::epsilon()) * size;  // of products 32, and 64 that a basis takes for nothing
   for (index_t j = 0; j < count; ++j)
     if (residuals[std::size_t(j)] <= rounding && values[j] < residuals[std::size_t(j)]) values[j] = 0;
+  is_doubtful = is_doubtful && falls_short(a, values);
   auto const as_found = values;
   auto const order = ordered_by(count, [&](index_t j) { return W::key(as_found[j]); });
   for (index_t j = 0; j < count; ++j) {
@@ -253,9 +252,11 @@ template <class A, class W = largest, class... Options>
       constexpr bool is_named = (SingularMethod<Options> || ...);
       auto const found = [&](A const& c, applied_identity const&, W const&) {
         auto const adjoint = linear_world<A>::adjoint(c);
-        auto const by = [&](detail::dense_use use) { return rows >= cols ? detail::svds_of(c, adjoint, k, wanted, method, on, false, use) : detail::svds_of(adjoint, c, k, wanted, method, on, true, use); };
+        bool is_doubtful = false;
+        auto const by = [&](detail::dense_use use) {
+          return rows >= cols ? detail::svds_of(c, adjoint, k, wanted, method, on, false, use, is_doubtful) : detail::svds_of(adjoint, c, k, wanted, method, on, true, use, is_doubtful);
+        };
         auto out = by(is_named ? detail::dense_use::never : detail::dense_use::where_cheaper);
-        bool const is_doubtful = detail::falls_short(c, out);
         if (is_doubtful) detail::add_remark(out.report.choice, "values below 1e-10 |A| may be missing");
         if (!is_named && (is_doubtful || !out.report.converged()) && detail::serves_dense<A>(rows, cols)) {
           out = by(detail::dense_use::always);
@@ -289,7 +290,8 @@ auto perform(op::svds, A const&, X const&...) {
   return dependent_t<singular_triplets<matrix<double>, vector<double>, matrix<double>>, A>{};
 }
 
-/// The condition number |A| |A^-1| in the 2-norm, the largest singular value over the smallest, to about six digits; infinity, if A has not full rank. Of a Hermitian A
+/// The condition number |A| |A^-1| in the 2-norm, the largest singular value over the smallest, to about six digits; infinity, if A has not full rank; of a large matrix that is not Hermitian and has
+/// no factors of its own a bound from below, where it is beyond 1e9. Of a Hermitian A
 /// it is by eigenvalues. Cost: factors of A or, where it is not square, of a matrix of rows + columns; some hundred products and solves.
 /// Errors: value_error for NaN; eigen_error, if a method did not converge. condition_estimate(A) is an estimate in the 1-norm.
 template <class T, class S, class F>
@@ -323,7 +325,7 @@ template <class T, class S, class F>
   auto const large = svds(A, 1, largest{}, method);
   most = value_of(large.values, large.report);
   auto little = svds(A, 1, smallest{}, method);
-  if (!little.report.converged() || detail::falls_short(A, little)) little = svds(A, 1, smallest{});
+  if (!little.report.converged() || detail::falls_short(A, little.values)) little = svds(A, 1, smallest{});
   double const least = value_of(little.values, little.report);
   return least == 0 ? std::numeric_limits<double>::infinity() : most / least;
 }

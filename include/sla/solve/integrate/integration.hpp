@@ -214,7 +214,7 @@ template <class F, class U, class Method, class... O>
   } else {
     auto const& start = detail::plain_value(u0);
     using V = std::remove_cvref_t<decltype(start)>;
-    auto const of = detail::by_role(options...);
+    auto const of = detail::by_role<detail::is_mass>(options...);
     mass<dependent_t<detail::no_mass, F>> const without(dependent_t<detail::no_mass, F>{});
     auto const& m = detail::pick<detail::is_mass>(options..., without).value;
     if constexpr (detail::require_integration<F, V, Method, std::remove_cvref_t<decltype(m)>, O...>(std::type_identity<decltype(of.parameters)>{})) {

@@ -31,8 +31,6 @@ template <class X>
 struct is_mass : std::false_type {};
 template <class A>
 struct is_mass<mass<A>> : std::true_type {};
-template <class A>
-inline constexpr bool is_of_call<mass<A>> = true;
 
 /// M (own u_next + last u + before u_before) = ahead f(u_next, t_next) + behind f(u, t).
 struct step_weights {

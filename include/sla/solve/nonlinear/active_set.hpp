@@ -43,9 +43,9 @@ template <class B>
 struct is_upper<upper<B>> : std::true_type {};
 template <class M>
 using wants_bounded_method = std::bool_constant<BoundedMethod<M>>;
+/// What solve_bounded alone takes.
 template <class X>
-  requires(is_lower<X>::value || is_upper<X>::value || BoundedMethod<X>)
-inline constexpr bool is_of_call<X> = true;
+using is_of_bounded = std::bool_constant<is_lower<X>::value || is_upper<X>::value || BoundedMethod<X>>;
 
 /// Both bounds of each element, infinite where there is none.
 template <class V>

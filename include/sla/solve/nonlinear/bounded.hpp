@@ -143,7 +143,7 @@ template <class F, class U, class... O>
   auto const& values = detail::value_part(detail::plain_value(u0));
   auto const& start = detail::argument(values);
   using V = std::remove_cvref_t<decltype(start)>;
-  auto const of = detail::by_role(options...);
+  auto const of = detail::by_role<detail::is_of_bounded>(options...);
   if constexpr (detail::require_bounded<F, V, O...>(std::type_identity<decltype(of.parameters)>{})) {
     lower<double> const no_low{-std::numeric_limits<double>::infinity()};
     upper<double> const no_high{std::numeric_limits<double>::infinity()};

@@ -24,17 +24,14 @@ concept LinearOption = MethodOption<O> || PreconditionerOptions<O> || AppliedPre
 /// How Jacobians are stored, of a higher floor: `solver<V>(rtol, linear options)` solves with them.
 template <class O>
 concept JacobianOption = requires { typename O::jacobian_option_tag; };
-/// What one of the calls alone takes: bounds with their methods, a mass.
+/// The options of a call, by what they are for: linear solves, where to run, how Jacobians are stored, and parameters of F.
+enum class role_of_option { linear, place, jacobian, parameter };
 template <class O>
-inline constexpr bool is_of_call = false;
-/// The options of a call, by what they are for: linear solves, where to run, how Jacobians are stored, the call itself, and parameters of F.
-enum class role_of_option { linear, place, jacobian, call, parameter };
-template <class O>
-inline constexpr role_of_option role_of = is_of_call<O> ? role_of_option::call : JacobianOption<O> ? role_of_option::jacobian : LinearOption<O> ? role_of_option::linear : is_on_space<O> ? role_of_option::place : role_of_option::parameter;
-/// Those of a role, by reference, but by value where to run: derivatives are taken there later.
-template <role_of_option Role, class O>
+inline constexpr role_of_option role_of = JacobianOption<O> ? role_of_option::jacobian : LinearOption<O> ? role_of_option::linear : is_on_space<O> ? role_of_option::place : role_of_option::parameter;
+/// Those of a role, by reference, but by value where to run: derivatives are taken there later. `Own`: what the call alone takes, of no role.
+template <template <class> class Own, role_of_option Role, class O>
 auto tied_if(O const& option) {
-  if constexpr (role_of<O> != Role)
+  if constexpr (Own<O>::value || role_of<O> != Role)
     return std::tuple<>();
   else if constexpr (Role == role_of_option::place)
     return std::tuple<O>(option);
@@ -51,10 +48,12 @@ struct options_by_role {
 };
 template <class L, class Place, class S, class P>
 options_by_role(L, Place, S, P) -> options_by_role<L, Place, S, P>;
-template <class... O>
+template <class O>
+using takes_no_own = std::false_type;
+template <template <class> class Own = takes_no_own, class... O>
 auto by_role(O const&... o) {
-  return options_by_role{std::tuple_cat(tied_if<role_of_option::linear>(o)...), std::tuple_cat(tied_if<role_of_option::place>(o)...), std::tuple_cat(tied_if<role_of_option::jacobian>(o)...),
-                         std::tuple_cat(tied_if<role_of_option::parameter>(o)...)};
+  return options_by_role{std::tuple_cat(tied_if<Own, role_of_option::linear>(o)...), std::tuple_cat(tied_if<Own, role_of_option::place>(o)...), std::tuple_cat(tied_if<Own, role_of_option::jacobian>(o)...),
+                         std::tuple_cat(tied_if<Own, role_of_option::parameter>(o)...)};
 }
 
 /// What solves with dF/du at the solution, for derivatives: set up once, with what the forward solve has left. Errors: nonlinear_error, solve_error.

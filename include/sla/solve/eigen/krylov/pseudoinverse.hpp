@@ -49,6 +49,7 @@ public:
   small_dense<Wide> left, right;  ///< null vectors of A^H and of A, as many of each
   linear_operator<T> of_adjoint, of_matrix;
   char const* name = "lu";
+  bool is_augmented = false;  ///< of the matrix with A and A^H beside its diagonal: values below 1e-10 |A| hide others
 
   /// At most k null vectors are made. None, if there are no factors.
   template <class A>
@@ -82,7 +83,7 @@ private:
 
   explicit pseudoinverse(factored_inverse<T> const& square) : of_adjoint(square.apply.adjoint()), of_matrix(square.apply), name(square.name) {}
   pseudoinverse(factored_inverse<T> const& all, index_t m, index_t n)
-      : of_adjoint(m, n, as_operator(all.apply, m + n, m, 0)), of_matrix(n, m, as_operator(all.apply, m + n, 0, m)), name(all.name) {}
+      : of_adjoint(m, n, as_operator(all.apply, m + n, m, 0)), of_matrix(n, m, as_operator(all.apply, m + n, 0, m)), name(all.name), is_augmented(true) {}
 
   static double reach_of(linear_operator<T> const& inverse, double size) {
     Column const r = random<T>(inverse.rows(), 1), z = inverse * r;
