@@ -227,7 +227,7 @@ TEST_CASE("bad problems of least squares are refused by their values") {
   CHECK_THROWS_WITH(least_squares(A, ones<double>(60), lsmr{.max_iterations = 1}), ContainsSubstring("least_squares: lsmr: iteration limit"));
   auto bad = A;
   bad.values()[0] = std::numeric_limits<double>::quiet_NaN();
-  CHECK_THROWS_WITH(least_squares(bad, ones<double>(60), lsmr{}), ContainsSubstring("least_squares: A(0, "));
+  CHECK_THROWS_WITH(least_squares(bad, ones<double>(60), lsmr{}), ContainsSubstring("least_squares(A, b): A(0, "));
   linear_operator<double> const one_way(60, 25, [](std::span<double const>, std::span<double>) {});
   CHECK_THROWS_WITH(least_squares(one_way, ones<double>(60), lsmr{}), ContainsSubstring("made without its adjoint"));
 }

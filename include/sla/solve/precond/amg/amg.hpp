@@ -317,11 +317,11 @@ std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& o
 /// that matter are taken to be smooth along strong couplings. M is Hermitian positive definite where A is; A may be unsymmetric (bicgstab,
 /// gmres), complex, or singular with the constants as its null space.
 /// Where A is a symmetric operator of 5, 9, 7 or 27 points on a grid of 6000 points or more, numbered line by line, with the default options, levels
-/// are grids: two passes per level over half diagonals in float (`amg_in<double>{}`: in double), a third of the memory, and 7 to 10 iterations.
+/// are grids: two passes per level over half diagonals in float (`amg_in<double>{}`: in double), a third of the memory of levels in double, and 7 to 10 iterations.
 /// Another real symmetric matrix whose aggregates are large has levels in float too, of constants: off-diagonal entries, in 4 bytes each where rows are narrow, and sums of rows. Smoothed
 /// and classical levels of a Hermitian A of 6000 rows or more are rounded to float too (`amg_in<double>{}`: not), unless its rows differ in size by more than 1e5.
 /// Each batch item has levels of its own. Of a real Hermitian matrix of blocks with 6000 rows or more they are matrices of blocks in float (`amg_in<double>{}`: in double), for the V-cycle with a
-/// diagonal smoother and constants or rigid motions: a third of the memory and of the time. Others are of scalar rows. Of a block matrix, and where `near_null` is given, rows are aggregated by nodes, along
+/// diagonal smoother and constants or rigid motions: two fifths of the memory and a third of the time. Others are of scalar rows. Of a block matrix, and where `near_null` is given, rows are aggregated by nodes, along
 /// blocks whose norm is half of `strength` times the largest; P reproduces the near-null space on each aggregate, which for blocks is the constants of each
 /// unknown unless it is given: rigid_body_modes(points) for elasticity. Placement: the host; of a matrix
 /// on a device, set-up is on the host, levels are copied to the device, and the cycle runs there, for one system and one right-hand side; levels that are no grid are
