@@ -144,6 +144,24 @@ TEST_CASE("amg by smoothed aggregates and by coarse points has levels in float, 
   CHECK(!amg{.coarsening = sla::amg_coarsening::smoothed}.setup(sla::sparse_tensor<double>(1e20 * A)).hierarchy().rounded);
 }
 
+TEST_CASE("amg keeps levels in double where A is singular but for a small shift") {
+  index_t const n = 20000;
+  auto A = sla::problems::poisson<double>({n});
+  auto const at = sla::diagonal_positions(A.pattern());
+  for (index_t i = 0; i < n; ++i) A.values()[at[i]] = i == 0 || i == n - 1 ? 1 : 2;
+  A.values()[at[0]] += 1e-12;
+  auto const chain = shuffled(A);
+  auto const x = sla::random<double>(n, 7);
+  sla::vector<double> const b = chain * x;
+  for (auto how : {sla::amg_coarsening::automatic, sla::amg_coarsening::smoothed, sla::amg_coarsening::classical}) {
+    auto const M = amg{.coarsening = how}.setup(chain);
+    CHECK(!M.hierarchy().rounded);
+    auto const [y, report] = sla::try_solve(chain, b, sla::cg{.rtol = 1e-8, .max_iterations = 100}, M);
+    INFO(report);
+    CHECK(report.converged());
+  }
+}
+
 TEST_CASE("amg with the AMLI-cycle measures singular matrices in their range") {
   auto A = sla::problems::checkerboard({120, 100}, 100.0, 7);
   auto const at = sla::diagonal_positions(A.pattern());

@@ -210,7 +210,8 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
     }
   }
   using Single = single_t<T>;
-  auto const single = rounds_to_float(o, hermitian, rows) ? detail::shared_of<amg_hierarchy<Single>>(o, hermitian, std::vector<amg_level<Single>>(), std::vector<kernel_t<Single>>()) : nullptr;
+  double const size = double(rows.norm);
+  auto single = rounds_to_float(o, hermitian, rows) ? detail::shared_of<amg_hierarchy<Single>>(o, hermitian, std::vector<amg_level<Single>>(), std::vector<kernel_t<Single>>()) : nullptr;
   auto const round = [&] {  // the level that is done
     if (single) single->levels.push_back(level_in<Single>(levels.back())), levels.pop_back();
   };
@@ -281,8 +282,19 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
     }
     A = std::move(*product);
   }
+  // Errors of a mode that the coarsest level enlarges by 1e10 leave the rounding of entries above their residual, as where A is singular but for a small shift.
+  std::size_t const last = std::size_t(levels.back().A.rows());
+  double largest = 0, sum = 0;
+  for (std::size_t k = 0; k < inverse.size(); ++k) sum = (k % last == 0 ? 0 : sum) + double(abs_of(inverse[k])), largest = (std::max)(largest, sum);
+  if (single && !(size * largest * double(finest.rows()) <= 1e10 * double(last))) {
+    round();
+    auto const transfers = transfers_of(*std::exchange(single, nullptr));
+    o.in_float = false;
+    auto in_double = amg_levels<T>(o, finest, hermitian, transfers);
+    return in_double->doubtful = doubtful, in_double;
+  }
   round();
-  if (single) single->inverse = numbers_in<Single>(std::exchange(inverse, {}));
+  if (single) single->inverse = numbers_in<Single>(std::exchange(inverse, {})), single->doubtful = doubtful;
   auto out = detail::shared_of<amg_hierarchy<T>>(o, hermitian, std::move(levels), std::move(inverse));
   out->rounded = single, out->doubtful = doubtful;
   return out;
